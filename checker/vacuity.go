@@ -2,6 +2,7 @@ package checker
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/holdfast-go/holdfast/history"
 	"github.com/holdfast-go/holdfast/internal/english"
@@ -101,6 +102,8 @@ func (s *substance) missing(h *history.Header) string {
 			return fmt.Sprintf("fault %d (%s) never struck%s", f.ID, f.Fault, before)
 		case detail == "":
 			return fmt.Sprintf("fault %d (%s) could not strike", f.ID, f.Fault)
+		case strings.HasPrefix(detail, "could not strike") || strings.HasPrefix(detail, "never struck"):
+			return fmt.Sprintf("fault %d (%s) %s", f.ID, f.Fault, detail)
 		default:
 			return fmt.Sprintf("fault %d (%s) could not strike: %s", f.ID, f.Fault, detail)
 		}

@@ -455,6 +455,27 @@ func TestAStrikeIsRecordedWhereItBegan(t *testing.T) {
 	})
 }
 
+// A server that takes long to stop is back before the next fault stops it again.
+func TestASlowStrikeKeepsTheOrderOfThePlan(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newFakeWorld()
+		w.onCall = func(call string) {
+			if call == "stop node-1" {
+				time.Sleep(4 * time.Second)
+			}
+		}
+		restart := Spec{Fault: "node-restart", Target: Names{"node-1"}, Data: "keep", For: 3 * sec}
+		first, second := restart, restart
+		first.At, second.At = new(sec), new(7*sec)
+		tl, _ := begin(t, w, first, second)
+		time.Sleep(20 * time.Second)
+		tl.Stop()
+		if got, want := w.log(), "stop node-1; start node-1 true; stop node-1; start node-1 true"; got != want {
+			t.Errorf("the servers were told: %s; want: %s", got, want)
+		}
+	})
+}
+
 func TestTimelineIsSafeForConcurrentUse(t *testing.T) {
 	tl, err := NewTimeline([]Spec{{Fault: "crash", Target: Names{"client-1"}, On: &Anchor{Moment: Granted, Nth: 500}}}, big, 1)
 	must.Succeed(t, err)

@@ -17,8 +17,10 @@ import (
 // A fault at a moment without delay strikes in the caller of [Timeline.Moment].
 // Faults that end at this moment heal first; then the others strike in the order
 // of ids. All other faults strike and heal one after the other on a single
-// goroutine, in the order of their times and then their ids. So in a world that
-// does one thing at a time, every run records the same order.
+// goroutine, in the order of their planned times and then their ids. So in a world
+// that does one thing at a time, every run records the same order. A strike that
+// takes long delays its end and what is planned after that, but changes no order:
+// a server that is to be back before it is stopped again is back.
 type Timeline struct {
 	entries []*entry
 
@@ -86,9 +88,10 @@ type entry struct {
 	id      int
 	spec    Spec
 	fault   Fault
-	seen    int  // matching moments
-	begun   bool // the run reached its anchor
-	struck  bool // the timeline called Strike
+	seen    int       // matching moments
+	begun   bool      // the run reached its anchor
+	struck  bool      // the timeline called Strike
+	planned time.Time // of the strike, once the run reached the anchor
 	targets []string
 	heal    func() error // not nil during the fault
 	passed  int          // moments since the strike that matched its end
@@ -96,9 +99,17 @@ type entry struct {
 
 // task is a strike or heal of the timeline's goroutine.
 type task struct {
-	at   time.Time
+	at   time.Time // not before
 	e    *entry
 	heal bool
+}
+
+// planned is when the task would come if no strike took any time.
+func (t task) planned() time.Time {
+	if t.heal {
+		return t.e.planned.Add(time.Duration(t.e.spec.For))
+	}
+	return t.e.planned
 }
 
 // NewTimeline builds the faults of specs for a topology. It returns a [*SpecError]
@@ -171,8 +182,10 @@ func (tl *Timeline) Start(ctx context.Context, w World, record Record) {
 			continue
 		}
 		e.begun = true
-		if wait := time.Duration(*e.spec.At + e.spec.After); wait > 0 {
-			tl.due = append(tl.due, task{at: now.Add(wait), e: e})
+		wait := time.Duration(*e.spec.At + e.spec.After)
+		e.planned = now.Add(wait)
+		if wait > 0 {
+			tl.due = append(tl.due, task{at: e.planned, e: e})
 		} else {
 			first = append(first, e)
 		}
@@ -231,8 +244,8 @@ func (tl *Timeline) over() bool {
 	}
 }
 
-// next returns the earliest task and the time until it. It removes a task that is
-// due, unless the run is over.
+// next returns the first task of the plan and the time until it. It removes a task
+// that is due, unless the run is over.
 func (tl *Timeline) next() (t task, wait time.Duration, any bool) {
 	tl.mu.Lock()
 	defer tl.mu.Unlock()
@@ -240,7 +253,7 @@ func (tl *Timeline) next() (t task, wait time.Duration, any bool) {
 		return task{}, 0, false
 	}
 	slices.SortStableFunc(tl.due, func(a, b task) int {
-		if c := a.at.Compare(b.at); c != 0 {
+		if c := a.planned().Compare(b.planned()); c != 0 {
 			return c
 		}
 		return a.e.id - b.e.id
@@ -291,7 +304,9 @@ func (tl *Timeline) Moment(m Moment) {
 			}
 			e.begun = true
 			tl.waiting.Add(-1)
-			if after := time.Duration(e.spec.After); after > 0 {
+			after := time.Duration(e.spec.After)
+			e.planned = time.Now().Add(after)
+			if after > 0 {
 				tl.later(after, e, false)
 			} else {
 				now = append(now, e)
