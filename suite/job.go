@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/holdfast-go/holdfast/internal/version"
 	"github.com/holdfast-go/holdfast/play"
@@ -116,7 +117,7 @@ func DecodeAs[T any](raw json.RawMessage) (*T, error) {
 // Play plays a job with a player, judges the history where the job asks for it,
 // and stores it. It returns the scenario and the play, nil after a defect.
 func (a *Answer) Play(j Job, g Guard, player func(*scenarios.Scenario, *subject.Subject) (*play.Played, error)) (*scenarios.Scenario, *play.Played) {
-	s, err := scenarios.Parse(j.File, []byte(j.Source))
+	s, err := j.scenario()
 	if err != nil {
 		a.Defect = err.Error()
 		return nil, nil
@@ -133,6 +134,29 @@ func (a *Answer) Play(j Job, g Guard, player func(*scenarios.Scenario, *subject.
 	}, Keep{Judge: j.Judge, File: j.History, Path: j.Path, Surprise: j.Surprise})
 	a.Took(err)
 	return s, p
+}
+
+// latest is the scenario that a job asked for last: many jobs in a row play one
+// scenario. Nobody changes a scenario that is parsed.
+var latest atomic.Pointer[parsed]
+
+// parsed is a scenario and where it comes from.
+type parsed struct {
+	file, source string
+	scenario     *scenarios.Scenario
+}
+
+// scenario is the scenario of a job.
+func (j *Job) scenario() (*scenarios.Scenario, error) {
+	if p := latest.Load(); p != nil && p.file == j.File && p.source == j.Source {
+		return p.scenario, nil
+	}
+	s, err := scenarios.Parse(j.File, []byte(j.Source))
+	if err != nil {
+		return nil, err
+	}
+	latest.Store(&parsed{j.File, j.Source, s})
+	return s, nil
 }
 
 // Took notes what went wrong with a run.
