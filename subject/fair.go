@@ -32,6 +32,7 @@ type callSession struct {
 	mu      sync.Mutex
 	order   []*lock.Client
 	clients map[string]*lock.Client // by thread
+	closed  bool
 }
 
 func newCallSession(e Environment, locker func(c *lock.Client, name string) lock.Locker) *callSession {
@@ -50,6 +51,9 @@ func (s *callSession) Locker(name, thread string) lock.Locker {
 	defer s.mu.Unlock()
 	c := s.clients[thread]
 	if c == nil {
+		if s.closed {
+			return failedLocker{lock.ErrClosed}
+		}
 		e := s.env
 		made, err := lock.New(e.Clients[0], append([]lock.Option{lock.WithID(s.id(thread)), lock.WithWatchdogTimeout(e.Lease),
 			lock.WithSafetyPoll(cmp.Or(e.Poll, Scaled(DefaultSafetyPoll, e.Scale))), lock.WithUnlockTimeout(Scaled(unlockTimeout, e.Scale)),
@@ -68,6 +72,7 @@ func (s *callSession) Locker(name, thread string) lock.Locker {
 func (s *callSession) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.closed = true
 	var errs []error
 	for _, c := range s.order {
 		errs = append(errs, c.Close())
@@ -79,6 +84,7 @@ func (s *callSession) Close() error {
 func (s *callSession) Shutdown(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.closed = true
 	return shutdown(ctx, s.order, len(s.order))
 }
 

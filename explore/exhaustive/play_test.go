@@ -338,6 +338,18 @@ func TestTheSmallestMajority(t *testing.T) {
 	}
 }
 
+// A release that hangs delays the close, and the owner that comes next must find the lock
+// closed: a hold of it would be renewed after the close.
+func TestAClosedLockGrantsNothing(t *testing.T) {
+	for _, lock := range []string{"fair", "reentrant"} {
+		t.Run(lock, func(t *testing.T) {
+			if sum := played(t, options(t, lock, "closed", "hold-request")).Total(); sum.Violated > 0 || sum.Played == 0 {
+				t.Errorf("%d of %d runs violated something", sum.Violated, sum.Played)
+			}
+		})
+	}
+}
+
 // A nested acquire that fails because the group was lost meanwhile may hang while it gives
 // its members back. They must not be renewed until then: nobody has the lock.
 func TestALostGroupRenewsNoMember(t *testing.T) {
