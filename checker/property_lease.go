@@ -14,8 +14,9 @@ const unbounded = 50 * millisecond
 // heldLease is one hold for the lease judge.
 type heldLease struct {
 	o       *op
-	granted byGroup[int64] // when a server granted it
-	short   bool           // it was handed on for less than its lease
+	granted byGroup[int64]   // when a server granted it
+	by      byGroup[*change] // what that server logged
+	short   bool             // it was handed on for less than its lease
 	// extended is the end of the hold by its last extension there.
 	extended byGroup[int64]
 }
@@ -23,6 +24,7 @@ type heldLease struct {
 // forget notes that a server owes the hold no more.
 func (h *heldLease) forget(group string) {
 	h.granted.remove(group)
+	h.by.remove(group)
 	h.extended.remove(group)
 }
 
@@ -112,6 +114,7 @@ func (t *trace) leasesOf(k ownerLock) Verdict {
 			w.givenBack(c)
 		}
 		if c.holder == k.owner && c.command() {
+			w.lostUntold(c)
 			v = earlier(v, w.leaseAt(c))
 			w.given(c)
 			w.extends(c)
@@ -190,6 +193,7 @@ func (w *leaseWalk) given(c *change) {
 		switch {
 		case !known && h.o.inv < c.t && h.o.ret >= c.t && c.takes() && !w.ofEarlier(h.o, c):
 			h.granted.set(c.group, c.t)
+			h.by.set(c.group, c)
 			if w.handedOn(w.ownerLock, c) == h.o {
 				h.owesOnly(c)
 			}
@@ -197,6 +201,17 @@ func (w *leaseWalk) given(c *change) {
 			h.owesOnly(c)
 		case known && c.grants():
 			h.forget(c.group) // this server had lost it
+		}
+	}
+}
+
+// lostUntold notes that a server took over without the grant of an acquire that has not
+// returned. Nobody was told of that grant, so the new server does not owe it.
+func (w *leaseWalk) lostUntold(c *change) {
+	for n := range w.holds {
+		h := &w.holds[n]
+		if by, known := h.by.get(c.group); known && h.o.ret >= c.t && by.Node != c.Node && c.WasCount < by.Count {
+			h.forget(c.group)
 		}
 	}
 }
