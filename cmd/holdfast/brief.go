@@ -33,7 +33,7 @@ written, but a history is missing or the run was interrupted.`,
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(c *cobra.Command, args []string) error {
 			write := map[string]func(io.Writer, reports.Document, string) error{"html": brief.HTML, "svg": brief.SVG}[format]
-			return render(args[0], c.ErrOrStderr(), func(_ suite.Dir, doc reports.Document) (err error) {
+			return render(args[0], nil, c.ErrOrStderr(), func(_ suite.Dir, doc reports.Document) (err error) {
 				cell := append(args, "")[1]
 				if out == "" {
 					err = write(c.OutOrStdout(), doc, cell)

@@ -9,17 +9,22 @@ import (
 	"github.com/holdfast-go/holdfast/internal/garbage"
 	"github.com/holdfast-go/holdfast/reports"
 	"github.com/holdfast-go/holdfast/suite"
+	"github.com/holdfast-go/holdfast/suite/accept"
 	"github.com/holdfast-go/holdfast/suite/report"
 )
 
-// render lets write show the content of a run directory. It returns an error if
-// the content is incomplete, or if somebody has changed it since the run.
-func render(path string, stderr io.Writer, write func(suite.Dir, reports.Document) error) error {
+// render lets write show the content of a run directory, under another list of
+// accepted violations unless that is nil. It returns an error if the content is
+// incomplete, or if somebody has changed it since the run.
+func render(path string, list *accept.List, stderr io.Writer, write func(suite.Dir, reports.Document) error) error {
 	defer garbage.Rarely(64 << 20)()
 	dir := suite.Dir(path)
 	res, err := dir.ReadResults()
 	if err != nil {
 		return badInput(err, "a run directory is what holdfast run writes; it holds results.json")
+	}
+	if list != nil {
+		list.Apply(&res)
 	}
 	edited := dir.Edited(res)
 	doc := report.DocumentOf(dir, res, edited...)
@@ -34,12 +39,14 @@ func render(path string, stderr io.Writer, write func(suite.Dir, reports.Documen
 		return &exitError{code: exitUnknown, msg: dir.File(runResults) + ": " + doc.Results.InterruptedWords(), hints: []string{"to play all of it: " + doc.Results.Command}}
 	case n > 0:
 		return missingHistories(n)
+	case list != nil:
+		return underList(doc.Results)
 	}
 	return nil
 }
 
 func newReportCmd() *cobra.Command {
-	var format string
+	var format, accepted string
 	formats := []string{"html", "text", "json", "junit", "markdown"}
 	c := &cobra.Command{
 		Use:   "report RUNDIR",
@@ -48,14 +55,28 @@ func newReportCmd() *cobra.Command {
 another format to stdout. Nothing is played or judged again. A history that was
 changed since the run is left out.
 
-Exit codes: 0 rendered; 2 bad usage, bad input, or a history was changed; 3
-rendered, but a history is missing or the run was interrupted; 4 a defect of
-holdfast itself.`,
+With --accept it shows the results under another list of accepted violations, and
+its exit code is that of holdfast run with this list. So a long run need not be
+played again after a change of its list. The list must be about these runs alone.
+
+Exit codes: 0 rendered; 1 with --accept, some verdict is not accepted; 2 bad usage,
+bad input, or a history was changed; 3 rendered, but a history is missing, the run
+was interrupted or, with --accept, some verdict is unknown; 4 a defect of holdfast
+itself.`,
 		Example: `  holdfast report holdfast-runs/20260102-150405
-  holdfast report holdfast-runs/20260102-150405 --format markdown`,
+  holdfast report holdfast-runs/20260102-150405 --format markdown
+  holdfast report holdfast-runs/20260102-150405 --accept accepted.yaml`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			return render(args[0], c.ErrOrStderr(), func(dir suite.Dir, doc reports.Document) error {
+			var list *accept.List
+			if accepted != "" {
+				l, err := readAccepted(accepted)
+				if err != nil {
+					return err
+				}
+				list = &l
+			}
+			return render(args[0], list, c.ErrOrStderr(), func(dir suite.Dir, doc reports.Document) error {
 				if format != "html" {
 					return show(c.OutOrStdout(), doc, format)
 				}
@@ -68,6 +89,7 @@ holdfast itself.`,
 		},
 	}
 	formatFlag(c, &format, formats, "html, text, json, junit or markdown")
+	c.Flags().StringVar(&accepted, "accept", "", "a YAML file of accepted violations, instead of the list of the run")
 	return c
 }
 

@@ -146,8 +146,8 @@ func playList(c *cobra.Command, list []suite.Source, args []string, f runFlags) 
 		return nil, err
 	}
 	if f.accept != "" {
-		if f.accepted, err = accept.Read(f.accept); err != nil {
-			return nil, badInput(err, "docs/ci.md has an example of a list of accepted violations")
+		if f.accepted, err = readAccepted(f.accept); err != nil {
+			return nil, err
 		}
 	}
 	jobs, skipped, err := plan(list, f.contenders, f)
@@ -328,15 +328,29 @@ func (p *playedList) conclude(c *cobra.Command, f runFlags) error {
 	if err := p.failure(stderr); err != nil {
 		return err
 	}
-	switch sum := p.results.Summary; {
-	case p.outcome.Stopped:
-		return &exitError{code: exitInterrupted, msg: fmt.Sprintf("interrupted after %d runs; the report has what ran", sum.Runs)}
-	case sum.Unexpected > 0 || len(p.results.Gone) > 0:
+	if p.outcome.Stopped {
+		return &exitError{code: exitInterrupted, msg: fmt.Sprintf("interrupted after %d runs; the report has what ran", p.results.Summary.Runs)}
+	}
+	return underList(p.results)
+}
+
+// underList is the exit code of results under their list of accepted violations.
+func underList(r results.Results) error {
+	switch {
+	case r.Summary.Unexpected > 0 || len(r.Gone) > 0:
 		return result(exitUnexpected)
-	case sum.Unknown > 0:
+	case r.Summary.Unknown > 0:
 		return result(exitUnknown)
 	}
 	return nil
+}
+
+func readAccepted(path string) (accept.List, error) {
+	l, err := accept.Read(path)
+	if err != nil {
+		return l, badInput(err, "docs/ci.md has an example of a list of accepted violations")
+	}
+	return l, nil
 }
 
 // failure is an error of Holdfast itself or of its output, nil without one. It

@@ -147,11 +147,15 @@ func (l List) Accepts(r results.Run) bool {
 }
 
 // Apply marks the violations of results that the list accepts, and names those of
-// the list that no run shows and some run must. It changes res.
+// the list that no run shows and some run must. It changes res, and undoes what
+// another list has marked.
 func (l List) Apply(res *results.Results) {
 	seen := make([]bool, len(l.Accepted))
+	res.Gone = nil
 	for i := range res.Runs {
 		r := &res.Runs[i]
+		marked := len(r.Accepted) > 0
+		r.Accepted = nil
 		for j, v := range l.Accepted {
 			if !v.of(*r) {
 				continue
@@ -169,7 +173,7 @@ func (l List) Apply(res *results.Results) {
 				}
 			}
 		}
-		if len(r.Accepted) > 0 && r.Failure == "" {
+		if (marked || len(r.Accepted) > 0) && r.Failure == "" {
 			r.AsExpected = true
 			for p := range r.Verdicts {
 				r.AsExpected = r.AsExpected && r.Matches(p)
