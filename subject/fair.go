@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -70,11 +71,8 @@ func (s *callSession) Locker(name, thread string) lock.Locker {
 
 // Close implements [Session].
 func (s *callSession) Close() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.closed = true
 	var errs []error
-	for _, c := range s.order {
+	for _, c := range s.refuse() {
 		errs = append(errs, c.Close())
 	}
 	return errors.Join(errs...)
@@ -82,10 +80,17 @@ func (s *callSession) Close() error {
 
 // Shutdown implements [Leaver].
 func (s *callSession) Shutdown(ctx context.Context) error {
+	all := s.refuse()
+	return shutdown(ctx, all, len(all))
+}
+
+// refuse returns the clients, and lets no other come. A client may take long to close: whoever
+// asks for a locker meanwhile must not wait for a mutex, as virtual time would stop.
+func (s *callSession) refuse() []*lock.Client {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true
-	return shutdown(ctx, s.order, len(s.order))
+	return slices.Clone(s.order)
 }
 
 // failedLocker is a lock that could not be opened.
