@@ -30,6 +30,8 @@ type Base struct {
 	// several says that the base is about locks on several primaries, and about those
 	// with a queue.
 	several bool
+	// one says that the base is about locks on one primary alone.
+	one bool
 	// queue says that the base is about locks with a queue alone.
 	queue bool
 	// pairs says that the base is small enough for every pair of faults on one machine.
@@ -75,7 +77,7 @@ var bases = []Base{
 		work: scenarios.Workload{Holds: 1, Think: 6500 * ms, Nested: []faults.Duration{0}, Unnest: true}},
 	{Name: "nested-leases", Summary: "one client takes the lock twice, each time with a shorter and with a longer lease inside", needs: []string{"reentrant", "renewal", "explicit"}, clients: 1,
 		work: scenarios.Workload{Holds: 2, Think: 9000 * ms, Rest: 300 * ms, Nested: []faults.Duration{lease / 2, 2 * lease}}},
-	{Name: "closed", Summary: "one client takes the lock twice, and closes it in the second hold", needs: []string{"closes", "lost_sign"}, clients: 1,
+	{Name: "closed", Summary: "one client takes the lock twice, and closes it in the second hold", needs: []string{"closes", "lost_sign"}, one: true, clients: 1,
 		work: scenarios.Workload{Holds: 2, Think: 600 * ms, Rest: 300 * ms, Close: 1200 * ms}},
 	{Name: "one-hold", Summary: "one client takes the lock once", pairs: true, clients: 1,
 		work: scenarios.Workload{Holds: 1, Think: 200 * ms}},
@@ -102,7 +104,7 @@ func basesOf(l *subject.Subject, choice string) []Base {
 	for _, b := range bases {
 		s := b.scenario(l)
 		fair := l.Promises().Fairness
-		if ok, _ := s.Applies(l); !ok || b.pairs || b.several && l.Groups < 2 && !fair || b.queue && !fair {
+		if ok, _ := s.Applies(l); !ok || b.pairs || b.several && l.Groups < 2 && !fair || b.one && l.Groups > 1 || b.queue && !fair {
 			continue
 		}
 		users, _ := suite.UsersOf(s, l, choice)
