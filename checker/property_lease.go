@@ -14,17 +14,21 @@ const unbounded = 50 * millisecond
 // heldLease is one hold for the lease judge.
 type heldLease struct {
 	o       *op
-	granted byGroup[int64]   // when a server granted it
-	by      byGroup[*change] // what that server logged
-	short   bool             // it was handed on for less than its lease
+	granted byGroup[serverGrant]
+	short   bool // it was handed on for less than its lease
 	// extended is the end of the hold by its last extension there.
 	extended byGroup[int64]
+}
+
+// serverGrant is the grant of a hold by a server.
+type serverGrant struct {
+	at int64 // from when on the server owes the lease
+	by *change
 }
 
 // forget notes that a server owes the hold no more.
 func (h *heldLease) forget(group string) {
 	h.granted.remove(group)
-	h.by.remove(group)
 	h.extended.remove(group)
 }
 
@@ -45,10 +49,10 @@ func (h *heldLease) owed(c *change) int64 {
 	}
 	granted, ok := h.granted.get(c.group)
 	if !ok {
-		granted = h.o.inv
+		granted.at = h.o.inv
 	}
 	extended, _ := h.extended.get(c.group)
-	return max(granted+h.o.args.Lease, extended) - c.t
+	return max(granted.at+h.o.args.Lease, extended) - c.t
 }
 
 // underway is how long a request may be on its way to a server without a fault, on
@@ -63,8 +67,8 @@ func (t *trace) onItsWay(h *heldLease, group string) int64 {
 	if !ok || h.short {
 		return 0
 	}
-	disturbed := t.disturbance(h.o.inv, granted, touches(h.o.client))
-	return min(granted-h.o.inv, t.allow.underway+t.allow.machine+disturbed)
+	disturbed := t.disturbance(h.o.inv, granted.at, touches(h.o.client))
+	return min(granted.at-h.o.inv, t.allow.underway+t.allow.machine+disturbed)
 }
 
 // judgeLease checks the TTL that each command leaves in the server log. It may not be
@@ -192,8 +196,7 @@ func (w *leaseWalk) given(c *change) {
 		_, known := h.granted.get(c.group)
 		switch {
 		case !known && h.o.inv < c.t && h.o.ret >= c.t && c.takes() && !w.ofEarlier(h.o, c):
-			h.granted.set(c.group, c.t)
-			h.by.set(c.group, c)
+			h.granted.set(c.group, serverGrant{at: c.t, by: c})
 			if w.handedOn(w.ownerLock, c) == h.o {
 				h.owesOnly(c)
 			}
@@ -210,7 +213,7 @@ func (w *leaseWalk) given(c *change) {
 func (w *leaseWalk) lostUntold(c *change) {
 	for n := range w.holds {
 		h := &w.holds[n]
-		if by, known := h.by.get(c.group); known && h.o.ret >= c.t && by.Node != c.Node && c.WasCount < by.Count {
+		if g, known := h.granted.get(c.group); known && h.o.ret >= c.t && g.by.Node != c.Node && c.WasCount < g.by.Count {
 			h.forget(c.group)
 		}
 	}
@@ -245,7 +248,7 @@ func withoutLargest(holds []heldLease) []heldLease {
 	})
 	var gaveBack byGroup[bool]
 	for i := len(out) - 1; i >= 0; i-- {
-		out[i].granted = slices.DeleteFunc(out[i].granted, func(g ofGroup[int64]) bool {
+		out[i].granted = slices.DeleteFunc(out[i].granted, func(g ofGroup[serverGrant]) bool {
 			_, already := gaveBack.get(g.group)
 			gaveBack.set(g.group, true)
 			return !already
@@ -258,7 +261,7 @@ func withoutLargest(holds []heldLease) []heldLease {
 // change that makes it whole, the debt is the lease.
 func (h *heldLease) owesOnly(c *change) {
 	h.short = c.expires() < c.t+h.o.args.Lease
-	h.granted.set(c.group, min(c.t, c.expires()-h.o.args.Lease))
+	h.granted.at(c.group).at = min(c.t, c.expires()-h.o.args.Lease)
 }
 
 // handedOn finds the acquire of a waiting owner that a change granted. The change is a
