@@ -27,13 +27,8 @@ type Base struct {
 	Summary string
 	// needs are claims that a lock must make, in the words of a scenario.
 	needs []string
-	// several says that the base is about locks on several primaries, and about those
-	// with a queue.
-	several bool
-	// one says that the base is about locks on one primary alone.
-	one bool
-	// queue says that the base is about locks with a queue alone.
-	queue bool
+	// only says which locks single faults play the base with; nil means all.
+	only func(*subject.Subject) bool
 	// pairs says that the base is small enough for every pair of faults on one machine.
 	// Larger bases contain it, so single faults leave it out.
 	pairs   bool
@@ -67,9 +62,9 @@ var bases = []Base{
 	{Name: "release-and-take-again", Summary: "one client gives the lock back while another waits, and takes it again", needs: []string{"waits"}, clients: 2,
 		work:     scenarios.Workload{Holds: 2, Think: 800 * ms, Stagger: 300 * ms},
 		override: map[string]scenarios.Override{"client-2": {Holds: of(1)}}},
-	{Name: "three", Summary: "one client holds, two wait for it", needs: []string{"waits"}, several: true, clients: 3,
+	{Name: "three", Summary: "one client holds, two wait for it", needs: []string{"waits"}, only: severalOrFair, clients: 3,
 		work: scenarios.Workload{Holds: 1, Think: 800 * ms, Stagger: 300 * ms}},
-	{Name: "two-places", Summary: "two owners of each client wait in one queue", needs: []string{"waits"}, queue: true, clients: 2,
+	{Name: "two-places", Summary: "two owners of each client wait in one queue", needs: []string{"waits"}, only: fair, clients: 2,
 		work: scenarios.Workload{Holds: 1, Owners: 2, Think: 800 * ms, Stagger: 300 * ms}},
 	{Name: "renewed-twice", Summary: "one client holds twice for longer than its lease", needs: []string{"renewal"}, clients: 1,
 		work: scenarios.Workload{Holds: 2, Think: 6500 * ms, Rest: 300 * ms}},
@@ -77,7 +72,7 @@ var bases = []Base{
 		work: scenarios.Workload{Holds: 1, Think: 6500 * ms, Nested: []faults.Duration{0}, Unnest: true}},
 	{Name: "nested-leases", Summary: "one client takes the lock twice, each time with a shorter and with a longer lease inside", needs: []string{"reentrant", "renewal", "explicit"}, clients: 1,
 		work: scenarios.Workload{Holds: 2, Think: 9000 * ms, Rest: 300 * ms, Nested: []faults.Duration{lease / 2, 2 * lease}}},
-	{Name: "closed", Summary: "one client takes the lock twice, and closes it in the second hold", needs: []string{"closes", "lost_sign"}, one: true, clients: 1,
+	{Name: "closed", Summary: "one client takes the lock twice, and closes it in the second hold", needs: []string{"closes", "lost_sign"}, only: onOnePrimary, clients: 1,
 		work: scenarios.Workload{Holds: 2, Think: 600 * ms, Rest: 300 * ms, Close: 1200 * ms}},
 	{Name: "one-hold", Summary: "one client takes the lock once", pairs: true, clients: 1,
 		work: scenarios.Workload{Holds: 1, Think: 200 * ms}},
@@ -87,6 +82,10 @@ var bases = []Base{
 }
 
 func of[T any](v T) *T { return &v }
+
+func fair(l *subject.Subject) bool          { return l.Promises().Fairness }
+func severalOrFair(l *subject.Subject) bool { return l.Groups > 1 || fair(l) }
+func onOnePrimary(l *subject.Subject) bool  { return l.Groups < 2 }
 
 // Names are the names of all bases.
 func Names() []string {
@@ -103,8 +102,7 @@ func basesOf(l *subject.Subject, choice string) []Base {
 	var some []Base
 	for _, b := range bases {
 		s := b.scenario(l)
-		fair := l.Promises().Fairness
-		if ok, _ := s.Applies(l); !ok || b.pairs || b.several && l.Groups < 2 && !fair || b.one && l.Groups > 1 || b.queue && !fair {
+		if ok, _ := s.Applies(l); !ok || b.pairs || b.only != nil && !b.only(l) {
 			continue
 		}
 		users, _ := suite.UsersOf(s, l, choice)
