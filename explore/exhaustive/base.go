@@ -5,6 +5,7 @@ package exhaustive
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/holdfast-go/holdfast/faults"
@@ -31,7 +32,10 @@ type Base struct {
 	only func(*subject.Subject) bool
 	// pairs says that the base is small enough for every pair of faults on one machine.
 	// Larger bases contain it, so single faults leave it out.
-	pairs   bool
+	pairs bool
+	// within names a base that contains this one. Single faults leave this one out where
+	// the lock's claims allow that.
+	within  string
 	clients int
 	work    scenarios.Workload
 	// override is what single clients do otherwise.
@@ -66,7 +70,7 @@ var bases = []Base{
 		work: scenarios.Workload{Holds: 1, Think: 800 * ms, Stagger: 300 * ms}},
 	{Name: "two-places", Summary: "two owners of each client wait in one queue", needs: []string{"waits"}, only: fair, clients: 2,
 		work: scenarios.Workload{Holds: 1, Owners: 2, Think: 800 * ms, Stagger: 300 * ms}},
-	{Name: "renewed-twice", Summary: "one client holds twice for longer than its lease", needs: []string{"renewal"}, clients: 1,
+	{Name: "renewed-twice", Summary: "one client holds twice for longer than its lease", needs: []string{"renewal"}, within: "nested-leases", clients: 1,
 		work: scenarios.Workload{Holds: 2, Think: 6500 * ms, Rest: 300 * ms}},
 	{Name: "inner-release", Summary: "one client releases an inner hold, and holds on for longer than its lease", needs: []string{"reentrant", "renewal"}, clients: 1,
 		work: scenarios.Workload{Holds: 1, Think: 6500 * ms, Nested: []faults.Duration{0}, Unnest: true}},
@@ -101,11 +105,10 @@ func Names() []string {
 func basesOf(l *subject.Subject, choice string) []Base {
 	var some []Base
 	for _, b := range bases {
-		s := b.scenario(l)
-		if ok, _ := s.Applies(l); !ok || b.pairs || b.only != nil && !b.only(l) {
+		if !b.allows(l) || b.pairs || b.only != nil && !b.only(l) || contained(b, l) {
 			continue
 		}
-		users, _ := suite.UsersOf(s, l, choice)
+		users, _ := suite.UsersOf(b.scenario(l), l, choice)
 		for _, b.user = range users {
 			some = append(some, b)
 			if b.user != "" {
@@ -114,6 +117,17 @@ func basesOf(l *subject.Subject, choice string) []Base {
 		}
 	}
 	return some
+}
+
+// allows reports whether the claims of a lock allow the base.
+func (b Base) allows(l *subject.Subject) bool {
+	ok, _ := b.scenario(l).Applies(l)
+	return ok
+}
+
+// contained reports whether a lock plays a base that contains b.
+func contained(b Base, l *subject.Subject) bool {
+	return slices.ContainsFunc(bases, func(larger Base) bool { return larger.Name == b.within && larger.allows(l) })
 }
 
 // find is a base of a lock by its name.
@@ -125,7 +139,7 @@ func find(l *subject.Subject, name string) (Base, error) {
 		if b.Name != name {
 			b.Name, b.user = name, history.Careful
 		}
-		if ok, _ := b.scenario(l).Applies(l); ok {
+		if b.allows(l) {
 			return b, nil
 		}
 	}

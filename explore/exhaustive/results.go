@@ -57,7 +57,7 @@ type Audit struct {
 
 // notCovered is what no placement covers, whatever the options.
 var notCovered = []string{
-	"more clients, more holds, several locks, other latencies, and closing a lock in the middle of work",
+	"more clients, more holds, several locks, other latencies, and closing a lock on several primaries",
 	"durations a millisecond on either side of a deadline, and a pause that outlasts the timers of its process",
 	"more faults in one run than --depth says",
 	"adapters, whose locks live in other processes",
