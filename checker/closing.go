@@ -8,10 +8,14 @@ import (
 // close.
 const closingSlack = 100 * millisecond
 
-// closing reports whether a client may have been closing its lock handle at a
-// time: it had closed it later, and was granted nothing between.
-func (t *trace) closing(client string, when int64) bool {
+// mayBeClosing reports whether a client may have been closing its lock handle at a time.
+// A client that did not note the beginning of its close may have begun after its last
+// grant.
+func (t *trace) mayBeClosing(client string, when int64) bool {
 	closed := t.closed.at(client)
+	if began := t.closing.at(client); began < closed {
+		return began <= when
+	}
 	return closed != never && !slices.ContainsFunc(t.ops, func(o *op) bool {
 		return o.client == client && o.granted() && o.ret > when && o.ret <= closed
 	})

@@ -61,7 +61,7 @@ func (t *trace) groupsAnsweringFor(c *Claim, when int64) int {
 // outer holds whose leases are over: with it the lock is free.
 func (t *trace) kept(c *Claim, told int64) Verdict {
 	o := t.op(c.AcquireOp)
-	if c.Lease == 0 || t.closing(c.Client, told) || t.groupsAnsweringFor(c, told) < t.claim.Quorum {
+	if c.Lease == 0 || t.mayBeClosing(c.Client, told) || t.groupsAnsweringFor(c, told) < t.claim.Quorum {
 		return Verdict{Outcome: OutcomeOK}
 	}
 	owed, ok := t.owedByServers(c, told)

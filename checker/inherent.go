@@ -330,7 +330,7 @@ func (t *trace) toldTooLate(c *Claim, l lossOfHold, until int64) bool {
 	if !t.claim.LostSign || !t.claim.Renewal || !c.Renewed || l.forked || t.h.Header.User == history.Careless {
 		return false
 	}
-	if t.closed.at(c.Client) <= plus(l.at, t.claim.RenewEvery) {
+	if t.closing.at(c.Client) <= plus(l.at, t.claim.RenewEvery) {
 		return false // a lock that was closed renews nothing, and notices the end of the lease
 	}
 	bound := t.claim.RenewEvery + t.renewalSlack(c.Client, l.at) + t.allow.waitSlack
@@ -520,7 +520,7 @@ func (t *trace) mayEndUnknown(o *op) bool {
 			return true
 		}
 	}
-	if t.closed.at(o.client) <= to {
+	if t.closing.at(o.client) <= to {
 		return true
 	}
 	excuses := func(f *faultSpan) bool {

@@ -312,7 +312,7 @@ func (t *trace) takenBackBy(o *op) int64 {
 // leftOnServer is what the server has of an owner at a time, if nothing ends that and the
 // owner requests nothing before.
 func (t *trace) leftOnServer(o *op, when int64) *change {
-	if when >= min(o.nextInv(), o.nextExtension(), t.endTime, t.closed.at(o.client), t.crashed.at(o.client)) {
+	if when >= min(o.nextInv(), o.nextExtension(), t.endTime, t.closing.at(o.client), t.crashed.at(o.client)) {
 		return nil
 	}
 	for _, c := range slices.Backward(o.own.changes.between(0, when)) {

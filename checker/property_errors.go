@@ -36,7 +36,7 @@ func judgeErrors(t *trace) Verdict {
 // refusedAsClosed reports whether a release failed because its client was closing
 // the lock: the hold then ends with its lease, as intended.
 func (t *trace) refusedAsClosed(o *op) bool {
-	return o.f == history.Release && o.failed(history.ErrCanceled) && (o.ret >= t.closed.at(o.client) || o.ret == o.inv && t.closing(o.client, o.ret))
+	return o.f == history.Release && o.failed(history.ErrCanceled) && (o.ret >= t.closing.at(o.client) || o.ret == o.inv && t.mayBeClosing(o.client, o.ret))
 }
 
 func (t *trace) classOf(o *op) Verdict {
@@ -99,7 +99,7 @@ func (t *trace) cancelled(o *op) bool {
 // gaveUpByItself reports whether an acquire ended long before the end of its wait with
 // a context error, although no fault had ended its context.
 func (t *trace) gaveUpByItself(o *op) bool {
-	return t.h.Header.Order == history.TotalOrder && o.args.Wait > 0 && o.inv+o.args.Wait-o.ret > t.allow.waitSlack && !t.closing(o.client, o.ret) &&
+	return t.h.Header.Order == history.TotalOrder && o.args.Wait > 0 && o.inv+o.args.Wait-o.ret > t.allow.waitSlack && !t.mayBeClosing(o.client, o.ret) &&
 		!slices.ContainsFunc(t.faults, func(f *faultSpan) bool { return f.Cancels && f.from <= o.ret && t.calledBy(o, f.from) })
 }
 

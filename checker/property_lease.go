@@ -296,7 +296,7 @@ func (t *trace) madeWhole(c *change, o *op) Verdict {
 	if o.kind != history.OK || c.TTL >= o.args.Lease-2*t.allow.rounding {
 		return Verdict{Outcome: OutcomeOK}
 	}
-	until := min(t.endTime, t.closed.at(o.client), t.crashed.at(o.client), c.expires())
+	until := min(t.endTime, t.closing.at(o.client), t.crashed.at(o.client), c.expires())
 	for _, r := range o.own.ops.all {
 		if r.f == history.Release && r.inv >= o.ret {
 			until = min(until, r.inv)

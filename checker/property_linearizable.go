@@ -99,6 +99,7 @@ func rulesOf(c history.Claims, who *linear.Roster) linear.Rules {
 // which another owner had an acquire open, because they do not depend on holds.
 func (t *trace) lockOps(lock string) (ops []linear.Op, ghosts bool) {
 	ops = t.endsOfSessions(lock, make([]linear.Op, 0, len(t.byLock[lock])))
+	ops = t.lossesOfTheDead(lock, ops) // before the acquire with the same id: forgive looks for that one
 	var places queue // empty unless the lock claims fairness
 	if t.claim.Fairness {
 		places = queueOf(t.byLock[lock])
@@ -136,7 +137,7 @@ func (t *trace) lockOps(lock string) (ops []linear.Op, ghosts bool) {
 			ops = append(ops, l)
 		}
 	}
-	return t.lossesOfTheDead(lock, ops), ghosts
+	return ops, ghosts
 }
 
 // lossesOfTheDead adds the releases that owners would have made which were notified of a

@@ -389,7 +389,7 @@ func (t *trace) counts(s *span) int64 {
 	}
 	noticed := min(o.ret, t.endTime)
 	disturbed := t.overlap(s.from, noticed, t.allow.healing, touches(client)) > 0
-	if _, crashed := t.crashed[client]; disturbed || crashed || t.closed.at(client) <= noticed || noticed-s.from <= t.allow.underway+t.allow.machine {
+	if _, crashed := t.crashed[client]; disturbed || crashed || t.closing.at(client) <= noticed || noticed-s.from <= t.allow.underway+t.allow.machine {
 		return s.from
 	}
 	return noticed

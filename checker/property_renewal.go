@@ -60,7 +60,7 @@ func judgeRenewal(t *trace) Verdict {
 func (t *trace) renewedInTime(c *Claim) Verdict {
 	acquire := t.op(c.AcquireOp)
 	inv := acquire.inv
-	end := min(c.To, t.closed.at(c.Client)) // a lock that was closed renews nothing
+	end := min(c.To, t.closing.at(c.Client)) // a lock that was closed renews nothing
 	var groups byGroup[renewals]
 	bad := 0
 	gap := func(group string, r *renewals, to int64) {
@@ -153,7 +153,7 @@ func (t *trace) setBackSince(refresh *change, to int64) int64 {
 // longer have it. The notice is due at the next renewal after a loss, and by the client's
 // clock at the end of the lease.
 func (t *trace) toldInTime(c *Claim) Verdict {
-	if !t.claim.LostSign || !t.careful() || t.crashed.at(c.Client) == c.To || t.closed.at(c.Client) <= c.To {
+	if !t.claim.LostSign || !t.careful() || t.crashed.at(c.Client) == c.To || t.closing.at(c.Client) <= c.To {
 		return Verdict{Outcome: OutcomeOK}
 	}
 	if l := t.lossOf(c, c.To); l.lost() && t.toldTooLate(c, l, c.To) {

@@ -93,6 +93,7 @@ type trace struct {
 	client  map[string]string      // owner -> client
 	locks   []string               // in order of first appearance
 	crashed instants               // of clients
+	closing instants               // when clients began to close their lock handles, as far as they noted it
 	closed  instants               // when clients had closed their lock handles
 	notes   []*history.Event
 
@@ -134,7 +135,7 @@ type ownerLock struct{ owner, lock string }
 func newTrace(h *history.History) *trace {
 	t := &trace{
 		h: h, claim: filled(h.Header.Claims), allow: allowancesOf(&h.Header),
-		of: map[ownerLock]*account{}, byLock: map[string][]*op{}, client: map[string]string{}, crashed: instants{}, closed: instants{},
+		of: map[ownerLock]*account{}, byLock: map[string][]*op{}, client: map[string]string{}, crashed: instants{}, closing: instants{}, closed: instants{},
 		notesOf: map[string][]*history.Event{}, stops: map[string][]*history.Event{}, struck: map[strike]int64{},
 	}
 	n, servers := 0, 0
@@ -224,7 +225,7 @@ func (t *trace) note(e *history.Event) {
 		t.crashed[e.Client] = e.Time
 	case history.Closed:
 		if _, already := t.closed[e.Client]; !already {
-			t.closed[e.Client] = e.Time
+			t.closing[e.Client], t.closed[e.Client] = e.Began(), e.Time
 		}
 	}
 }

@@ -204,6 +204,14 @@ type Event struct {
 	End    *EndEvent    `json:"end,omitempty"`    // on End
 }
 
+// Began is when the close of a Closed note began. It is Time for any other event.
+func (e *Event) Began() int64 {
+	if e.F == Closed && e.Result != nil && e.Result.Since > 0 {
+		return e.Result.Since
+	}
+	return e.Time
+}
+
 // Args are the arguments of an operation. Durations are in nanoseconds.
 type Args struct {
 	// Lease is the requested lease of an acquire or an extension; 0 if the lock
@@ -241,6 +249,7 @@ type Result struct {
 	Token   uint64 `json:"token,omitempty"`   // acquire: fencing token, 0 for none
 	Until   int64  `json:"until,omitempty"`   // acquire: end of the validity that the grant names, 0 for none
 	Value   int64  `json:"value,omitempty"`   // read: the value; write: the value overwritten
+	Since   int64  `json:"since,omitempty"`   // closed: when the close began, if it took time
 	Error   string `json:"error,omitempty"`   // class, on Fail and Info
 	Message string `json:"message,omitempty"` // the error's own words
 }

@@ -213,6 +213,9 @@ func validateShape(e *Event) string {
 	if r := e.Result; r != nil && (r.Until < 0 || r.Until > LongestTime) {
 		return "the validity of the result ends before the run, or more than 18 years after its start"
 	}
+	if r := e.Result; r != nil && (r.Since < 0 || r.Since > e.Time) {
+		return "the close began before the run, or after its own note"
+	}
 	switch e.Kind {
 	case Invoke, OK, Fail, Info:
 		return validateOp(e)

@@ -84,11 +84,16 @@ func (c *Client) Close() error {
 
 // shutdown closes the lock handle in the middle of work.
 func (c *Client) shutdown() {
+	began := time.Now()
 	c.closeSession()
 	if c.settle != nil {
 		c.settle(c.Proc.Name()) // the operations that the close ends return first
 	}
-	c.rec.Add(history.Event{Kind: history.Note, F: history.Closed, Client: c.Proc.Name()})
+	note := history.Event{Kind: history.Note, F: history.Closed, Client: c.Proc.Name()}
+	if time.Now().After(began) {
+		note.Result = &history.Result{Since: c.rec.sinceStart(began)}
+	}
+	c.rec.Add(note)
 }
 
 // sleep waits for d, or until the process crashes or ctx ends.

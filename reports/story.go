@@ -389,7 +389,11 @@ func (t *teller) note(e *history.Event) {
 		}
 		t.say(e, decisive, "%s is gone%s%s.", name(e.Client), holding, msg)
 	case history.Closed:
-		t.say(e, telling, "%s has closed its lock handle.", name(e.Client))
+		took := ""
+		if d := e.Time - e.Began(); d > 0 {
+			took = ", which took " + length(d)
+		}
+		t.say(e, telling, "%s has closed its lock handle%s.", name(e.Client), took)
 	case history.Panic:
 		t.say(e, unmissable, "The lock panics in %s%s.", who, msg).bad = true
 	default:
