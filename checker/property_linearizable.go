@@ -100,7 +100,7 @@ func rulesOf(c history.Claims, who *linear.Roster) linear.Rules {
 func (t *trace) lockOps(lock string) (ops []linear.Op, ghosts bool) {
 	ops = t.endsOfSessions(lock, make([]linear.Op, 0, len(t.byLock[lock])))
 	ops = t.lossesOfTheDead(lock, ops) // before the acquire with the same id: forgive looks for that one
-	var places queue // empty unless the lock claims fairness
+	var places queue                   // empty unless the lock claims fairness
 	if t.claim.Fairness {
 		places = queueOf(t.byLock[lock])
 	}

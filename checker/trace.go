@@ -223,6 +223,9 @@ func (t *trace) note(e *history.Event) {
 	case history.Crashed:
 		t.notesOf[e.Client] = append(t.notesOf[e.Client], e)
 		t.crashed[e.Client] = e.Time
+		if e.Began() < e.Time {
+			t.closing[e.Client] = e.Began()
+		}
 	case history.Closed:
 		if _, already := t.closed[e.Client]; !already {
 			t.closing[e.Client], t.closed[e.Client] = e.Began(), e.Time

@@ -204,9 +204,10 @@ type Event struct {
 	End    *EndEvent    `json:"end,omitempty"`    // on End
 }
 
-// Began is when the close of a Closed note began. It is Time for any other event.
+// Began is when the close began that a Closed note ends, or that a Crashed note cut
+// short. It is Time for any other event.
 func (e *Event) Began() int64 {
-	if e.F == Closed && e.Result != nil && e.Result.Since > 0 {
+	if (e.F == Closed || e.F == Crashed) && e.Result != nil && e.Result.Since > 0 {
 		return e.Result.Since
 	}
 	return e.Time
@@ -249,7 +250,7 @@ type Result struct {
 	Token   uint64 `json:"token,omitempty"`   // acquire: fencing token, 0 for none
 	Until   int64  `json:"until,omitempty"`   // acquire: end of the validity that the grant names, 0 for none
 	Value   int64  `json:"value,omitempty"`   // read: the value; write: the value overwritten
-	Since   int64  `json:"since,omitempty"`   // closed: when the close began, if it took time
+	Since   int64  `json:"since,omitempty"`   // closed, crashed: when the close began, if it took time
 	Error   string `json:"error,omitempty"`   // class, on Fail and Info
 	Message string `json:"message,omitempty"` // the error's own words
 }

@@ -84,16 +84,12 @@ func (c *Client) Close() error {
 
 // shutdown closes the lock handle in the middle of work.
 func (c *Client) shutdown() {
-	began := time.Now()
+	done := c.rec.closing(c.Proc.Name())
 	c.closeSession()
 	if c.settle != nil {
 		c.settle(c.Proc.Name()) // the operations that the close ends return first
 	}
-	note := history.Event{Kind: history.Note, F: history.Closed, Client: c.Proc.Name()}
-	if time.Now().After(began) {
-		note.Result = &history.Result{Since: c.rec.sinceStart(began)}
-	}
-	c.rec.Add(note)
+	done()
 }
 
 // sleep waits for d, or until the process crashes or ctx ends.

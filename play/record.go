@@ -18,6 +18,7 @@ type Recorder struct {
 	Events []history.Event
 	lastOp int64
 	dead   map[string]bool
+	closes map[string]int64 // when clients began a close that goes on
 	closed bool
 	filled map[int64]history.Event // what came into reserved places, by their number
 	places int64                   // reserved so far
@@ -30,7 +31,7 @@ type Recorder struct {
 const reserved history.Kind = "reserved"
 
 func NewRecorder(start time.Time) *Recorder {
-	return &Recorder{Start: start, dead: map[string]bool{}, filled: map[int64]history.Event{}}
+	return &Recorder{Start: start, dead: map[string]bool{}, closes: map[string]int64{}, filled: map[int64]history.Event{}}
 }
 
 // Add appends an event at the present time.
@@ -164,6 +165,29 @@ func (r *Recorder) sinceStart(t time.Time) int64 {
 	return min(max(int64(t.Sub(r.Start)), 1), history.LongestTime)
 }
 
+// closing records that a client closes its lock handle. The caller calls the returned
+// function at the end of the close.
+func (r *Recorder) closing(client string) (done func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	began := int64(time.Since(r.Start))
+	r.closes[client] = began
+	return func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		delete(r.closes, client)
+		r.append(history.Event{Kind: history.Note, F: history.Closed, Client: client, Result: since(began, int64(time.Since(r.Start)))})
+	}
+}
+
+// since is the result of a note about a close that began earlier; nil if no time passed.
+func since(began, now int64) *history.Result {
+	if began >= now {
+		return nil
+	}
+	return &history.Result{Since: began}
+}
+
 // crashing records that a client is about to die: nothing of it is recorded from
 // now on. Its process may take a while to end. The returned function gets nil
 // after that, or the error if it could not be killed.
@@ -172,10 +196,14 @@ func (r *Recorder) crashing(client string) (done func(error)) {
 	defer r.mu.Unlock()
 	was := r.dead[client]
 	fill := r.place()
+	note := history.Event{Kind: history.Note, F: history.Crashed, Client: client}
+	if began, closing := r.closes[client]; closing {
+		note.Result = since(began, int64(time.Since(r.Start)))
+	}
 	r.dead[client] = true
 	return func(err error) {
 		if err == nil {
-			fill(history.Event{Kind: history.Note, F: history.Crashed, Client: client})
+			fill(note)
 			return
 		}
 		r.mu.Lock()
