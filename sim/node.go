@@ -251,12 +251,12 @@ func (n *node) noteChanges(changes []keyspace.Change, err error, cause, cmd, by 
 	if err != nil {
 		n.cannotFollow(cmd, err.Error())
 	}
-	for _, c := range changes {
+	for i, c := range changes {
 		c.Cause, c.Command, c.By = cause, cmd, by
 		if cause == "command" {
 			c.Sent = n.sent
 		}
-		lockChanged = n.report(c) || lockChanged
+		lockChanged = n.report(c, i < len(changes)-1) || lockChanged
 	}
 	n.schedule(changes)
 	n.serveBlocked()
@@ -275,13 +275,15 @@ func (n *node) observeKeys(keys script.Keys, cause, cmd, by string) (lockChanged
 	return n.noteChanges(changes, err, cause, cmd, by)
 }
 
-func (n *node) report(c keyspace.Change) bool {
+// report reports and replicates a change; more says that the next one is of the same
+// command.
+func (n *node) report(c keyspace.Change, more bool) bool {
 	if c.Cause == "command" && c.Expired() {
 		c.Cause, c.Command, c.By = "expiry", "", ""
 	}
 	n.offset++
 	if c.Cause != "replication" || n.role == rolePrimary {
-		n.replicate(c.Key, c.After)
+		n.replicate(c.Key, c.After, more)
 	}
 	c.Node, c.Role, c.At = n.name, n.role, time.Now()
 	n.world.changed(c)

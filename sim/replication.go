@@ -22,6 +22,9 @@ type effect struct {
 	// resync.
 	Snapshot map[string]keyspace.Value `json:"snapshot,omitempty"`
 	Full     bool                      `json:"full,omitempty"`
+	// More says that the next effect is of the same command. Redis sends the writes of a
+	// script as one transaction, so a replica has all of them or none.
+	More bool `json:"more,omitempty"`
 }
 
 // replicaStream is the primary's end of one replica's link.
@@ -40,9 +43,9 @@ func (s *replicaStream) send(e effect) {
 }
 
 // replicate sends a change to every replica. The caller holds exec.
-func (n *node) replicate(key string, v keyspace.Value) {
+func (n *node) replicate(key string, v keyspace.Value, more bool) {
 	for _, s := range n.streams {
-		s.send(effect{Offset: n.offset, Key: key, Value: v})
+		s.send(effect{Offset: n.offset, Key: key, Value: v, More: more})
 	}
 }
 
@@ -138,6 +141,7 @@ func (n *node) sync(ctx context.Context, primary *node) {
 	n.setSource(c)
 	defer n.setSource(nil)
 	in := bufio.NewReader(c)
+	var command []effect // what has arrived of it
 	for {
 		line, err := in.ReadBytes('\n')
 		if err != nil {
@@ -148,8 +152,11 @@ func (n *node) sync(ctx context.Context, primary *node) {
 			n.world.fail(fmt.Errorf("replicate to %s: %w", n.name, err))
 			return
 		}
-		if !n.apply(ctx, e) {
-			return
+		if command = append(command, e); !e.More {
+			if !n.apply(ctx, command) {
+				return
+			}
+			command = nil
 		}
 		if _, err := fmt.Fprintf(c, "%d\n", e.Offset); err != nil {
 			return
@@ -164,8 +171,8 @@ func (n *node) setSource(c *pipeConn) {
 	n.source = c
 }
 
-// apply applies one effect; false ends the connection.
-func (n *node) apply(ctx context.Context, e effect) bool {
+// apply applies the effects of a command; false ends the connection.
+func (n *node) apply(ctx context.Context, command []effect) bool {
 	n.exec.Lock()
 	defer n.exec.Unlock()
 	if !n.up || ctx.Err() != nil {
@@ -174,7 +181,7 @@ func (n *node) apply(ctx context.Context, e effect) bool {
 	now := n.clock.now()
 	n.mr.SetTime(now)
 	n.expire()
-	if e.Full {
+	if e := command[0]; e.Full {
 		n.mr.FlushAll()
 		for _, k := range sortedKeys(e.Snapshot) {
 			if err := keyspace.Write(n.mr, k, e.Snapshot[k], now); err != nil {
@@ -184,10 +191,14 @@ func (n *node) apply(ctx context.Context, e effect) bool {
 		n.observe("replication", "", "")
 		return true
 	}
-	if err := keyspace.Write(n.mr, e.Key, e.Value, now); err != nil {
-		n.world.fail(err)
+	var keys script.Keys
+	for _, e := range command {
+		if err := keyspace.Write(n.mr, e.Key, e.Value, now); err != nil {
+			n.world.fail(err)
+		}
+		keys.Names = append(keys.Names, e.Key)
 	}
-	n.observeKeys(script.Keys{Names: []string{e.Key}}, "replication", "", "")
+	n.observeKeys(keys, "replication", "", "")
 	return true
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -228,6 +229,35 @@ func TestARestartedReplicaHasNothingUntilItConnects(t *testing.T) {
 			t.Errorf("the promoted replica has %q, %v, want nothing", keys, err)
 		}
 	})
+}
+
+// Otherwise a failover could find a release on the replica, but not the record of it.
+func TestAReplicaHasAScriptAsAWhole(t *testing.T) {
+	came := map[time.Time][]string{}
+	o := sim.Options{Seed: 1, Clients: 1, Groups: 1, Replicas: 1, LatencyMin: 100 * time.Microsecond, LatencyMax: 900 * time.Microsecond, OnChange: func(c keyspace.Change) {
+		if c.Node == "node-1-replica-1" {
+			came[c.At] = append(came[c.At], c.Key)
+		}
+	}}
+	in(t, o, func(ctx context.Context, w *sim.World) {
+		time.Sleep(time.Second)
+		c := w.Client(w.Process("client-1"), 1)
+		defer c.Close()
+		for range 20 {
+			if err := c.Eval(ctx, "redis.call('incr', KEYS[1]) redis.call('incr', KEYS[2]) return 1", []string{"a", "b"}).Err(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep(time.Second)
+	})
+	for at, keys := range came {
+		if !slices.Equal(keys, []string{"a", "b"}) {
+			t.Errorf("the replica got %q at %v, want a and b together", keys, at)
+		}
+	}
+	if len(came) != 20 {
+		t.Errorf("the replica got %d scripts, want 20", len(came))
+	}
 }
 
 // A request that arrives as the server dies is lost with its connection,
