@@ -315,8 +315,8 @@ func (s *state) granted(h hold, serial uint64, reply acquireReply, sent time.Tim
 	}
 	before := s.renewed
 	s.holds = append(s.holds, h)
-	if h.renewed {
-		s.renewed = sent.Add(h.lease)
+	if until := sent.Add(h.lease); h.renewed && until.After(s.renewed) { // a renewal may have overtaken it
+		s.renewed = until
 	}
 	if !time.Now().Before(s.deadline()) {
 		s.holds = s.holds[:held]

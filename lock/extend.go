@@ -6,14 +6,11 @@ import (
 	"time"
 )
 
-// validity is the end of a holding, nil for the current one, without a renewal
-// or extension. It is zero after the end.
-func (s *state) validity(cur *holding) time.Time {
+// validity is the end of the owner's holds without a renewal or extension. It is
+// zero without a hold.
+func (s *state) validity() time.Time {
 	s.c.mu.Lock()
 	defer s.c.mu.Unlock()
-	if s.cur == nil || s.lost || len(s.holds) == 0 || cur != nil && s.cur != cur {
-		return time.Time{}
-	}
 	return s.deadline()
 }
 
@@ -56,7 +53,6 @@ func (s *state) extend(ctx context.Context, d time.Duration) error {
 	}
 	if !r.held {
 		after := s.lose()
-		s.drop()
 		s.c.mu.Unlock()
 		after()
 		return fmt.Errorf("extend lock: %w", ErrLost)

@@ -245,7 +245,6 @@ func (s *state) adopt(h handOff) (_ Grant, _ *holding, ok bool) {
 	if time.Until(until) < lease/4 {
 		return Grant{}, nil, false
 	}
-	s.place.in = false
 	s.holds = []hold{{lease: lease, renewed: true, until: until}}
 	s.renewed = time.Time{} // never: so it is due at once
 	s.cur = &holding{id: h.serial, token: h.token, since: time.Now(), lost: make(chan struct{})}

@@ -53,6 +53,19 @@ func TestFencing_growsAfterARollback(t *testing.T) {
 	})
 }
 
+// The server keeps the last token for seven days after it was given, and for no longer:
+// names that are used once must not fill it.
+func TestFencing_lastTokenIsKeptForAWeek(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		l := w.client(lock.WithFencing()).NewLock("orders", "a")
+		must[lock.Grant](t)(l.Lock(t.Context()))
+		must[int](t)(l.Unlock(t.Context()))
+		if d := w.server.TTL("holdfast_lock_token:{orders}").Round(time.Minute); d != 7*24*time.Hour {
+			t.Errorf("the last token is kept for %v", d)
+		}
+	})
+}
+
 // Redisson's counter never expires, and a Go service that shares it must not
 // change that.
 func TestFencing_sharedWithRedisson(t *testing.T) {

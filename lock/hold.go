@@ -153,15 +153,10 @@ func (h *Hold) Token() uint64 { return h.cur.token }
 // clock of this process. The server never ends the hold earlier if clocks run
 // at the same rate within 1% and 2ms. Deadline is zero after the end of the
 // hold.
-func (h *Hold) Deadline() time.Time { return h.s.validity(h.cur) }
+func (h *Hold) Deadline() time.Time { return h.s.validity() }
 
 // Remaining returns the time to [Hold.Deadline], or 0 after it. It does not ask
 // the server.
 func (h *Hold) Remaining() time.Duration { return remaining(h.Deadline()) }
 
-func remaining(deadline time.Time) time.Duration {
-	if deadline.IsZero() {
-		return 0
-	}
-	return max(0, time.Until(deadline))
-}
+func remaining(deadline time.Time) time.Duration { return max(0, time.Until(deadline)) }

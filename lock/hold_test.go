@@ -382,3 +382,62 @@ func TestDo_tellsBothErrors(t *testing.T) {
 		}
 	})
 }
+
+// Work that loses the lock, hears of it from its own release, and says nothing, has not
+// been under the lock to its end.
+func TestDo_workIgnoresTheLoss(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		err := w.client().Do(t.Context(), "orders", func(ctx context.Context, h *lock.Hold) error {
+			w.server.Del("orders")
+			wantErr(t, "release by work", h.Release(ctx), lock.ErrLost)
+			return nil
+		})
+		wantErr(t, "Do", err, lock.ErrNotHeld)
+	})
+}
+
+// A hold that work has released itself and kept has ended for everybody who asks.
+func TestHold_afterItsEnd(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		c := w.client()
+		var kept *lock.Hold
+		if err := c.Do(ctx, "orders", func(ctx context.Context, h *lock.Hold) error {
+			kept = h
+			return h.Release(ctx)
+		}); err != nil {
+			t.Fatal(err)
+		}
+		released := must[*lock.Hold](t)(c.Acquire(ctx, "orders"))
+		if err := released.Release(ctx); err != nil {
+			t.Fatal(err)
+		}
+		for _, h := range []*lock.Hold{kept, released} { // the context of one was never asked for
+			if cause := context.Cause(h.Context()); cause != lock.ErrNotHeld {
+				t.Errorf("the context has ended with %v", cause)
+			}
+			if h.Remaining() != 0 || !h.Deadline().IsZero() {
+				t.Errorf("%v remain, until %v", h.Remaining(), h.Deadline())
+			}
+		}
+	})
+}
+
+// Without WithFencing, a hold has no token, and the server keeps none.
+func TestHold_withoutAToken(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		c := w.client()
+		for name, acquire := range map[string]func(context.Context, string, ...lock.AcquireOption) (*lock.Hold, error){
+			"Acquire": c.Acquire, "TryAcquire": c.TryAcquire,
+		} {
+			h := must[*lock.Hold](t)(acquire(ctx, "orders"))
+			if h.Token() != 0 || w.server.Exists("holdfast_lock_token:{orders}") {
+				t.Errorf("%s: token %d", name, h.Token())
+			}
+			if err := h.Release(ctx); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}

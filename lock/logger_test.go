@@ -126,3 +126,32 @@ func TestLogger_passesOn(t *testing.T) {
 		}
 	})
 }
+
+// Each event has a line of its own, and a failure is not logged as a success.
+func TestLogger_tellsFailuresFromSuccesses(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		var out bytes.Buffer
+		c := w.client(lock.WithLogger(slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelDebug}))))
+		logged := func(want string) {
+			t.Helper()
+			lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+			if len(lines) != 1 || !strings.Contains(lines[0], want) {
+				t.Errorf("logged %q, want one line with %s", lines, want)
+			}
+			out.Reset()
+		}
+		h := must[*lock.Hold](t)(c.Acquire(ctx, "orders"))
+		logged(`level=DEBUG msg="lock acquired" lock=orders`)
+		_, err := c.TryAcquire(ctx, "orders")
+		wantErr(t, "busy", err, lock.ErrBusy)
+		logged(`level=DEBUG msg="lock not acquired" lock=orders`)
+		if err := h.Release(ctx); err != nil {
+			t.Error(err)
+		}
+		logged(`level=DEBUG msg="lock released" lock=orders`)
+		_, err = c.NewLock("orders", "a").Unlock(ctx)
+		wantErr(t, "not held", err, lock.ErrNotHeld)
+		logged(`level=DEBUG msg="lock not released" lock=orders owner=a`)
+	})
+}

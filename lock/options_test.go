@@ -45,6 +45,7 @@ func TestNew_namesItselfByAUUID(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		uuid := regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}:owner$`)
 		rdb, seen := w.redis(), map[string]bool{}
+		digits := make([]map[byte]bool, 36)
 		for i := range 40 {
 			c, err := lock.New(rdb)
 			if err != nil {
@@ -57,7 +58,22 @@ func TestNew_namesItselfByAUUID(t *testing.T) {
 				t.Errorf("the server knows the owner as %q", fields)
 			}
 			seen[fields[0]] = true
+			for i := range digits {
+				if digits[i] == nil {
+					digits[i] = map[byte]bool{}
+				}
+				digits[i][fields[0][i]] = true
+			}
 			c.Close()
+		}
+		for i, d := range digits {
+			switch {
+			case i == 8 || i == 13 || i == 14 || i == 18 || i == 23: // a hyphen, or the version
+			case i == 19 && len(d) > 2: // two bits are that of the variant
+			case i != 19 && len(d) > 8: // half of them would be a bit that is no random one
+			default:
+				t.Errorf("digit %d has only %d values in 40 names", i, len(d))
+			}
 		}
 	})
 }

@@ -150,7 +150,7 @@ func (l *Reentrant) Remaining() time.Duration {
 	if s == nil {
 		return 0
 	}
-	return remaining(s.validity(nil))
+	return remaining(s.validity())
 }
 
 // unlockAlso releases levels holds, besides those whose release was not

@@ -371,3 +371,63 @@ func TestForceUnlock_withoutSuccess(t *testing.T) {
 		w.server.SetError("")
 	})
 }
+
+// An owner without a hold has nothing to lose, also while it waits or asks.
+func TestReentrant_withoutAHold(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		l, other := w.client(lock.WithFencing()).NewLock("orders", "a"), w.client().NewLock("orders", "b")
+		nothing := func(when string) {
+			t.Helper()
+			if l.Lost() != nil || l.Token() != 0 || l.Remaining() != 0 {
+				t.Errorf("%s: lost %v, token %d, %v remain", when, l.Lost(), l.Token(), l.Remaining())
+			}
+			if cause := context.Cause(l.Context(ctx)); cause != lock.ErrNotHeld {
+				t.Errorf("%s: a context ends with %v", when, cause)
+			}
+		}
+		nothing("at first")
+		must[lock.Grant](t)(l.Lock(ctx))
+		w.setLatency(time.Second)
+		go l.IsLocked(ctx)
+		synctest.Wait()
+		w.setLatency(time.Millisecond)
+		must[int](t)(l.Unlock(ctx))
+		nothing("while it asks after a release")
+		time.Sleep(2 * time.Second)
+		must[lock.Grant](t)(other.Lock(ctx))
+		granted := make(chan error, 1)
+		go func() {
+			_, err := l.Lock(ctx)
+			granted <- err
+		}()
+		time.Sleep(100 * time.Millisecond)
+		nothing("while it waits")
+		must[int](t)(other.Unlock(ctx))
+		if err := <-granted; err != nil {
+			t.Fatal(err)
+		}
+		must[int](t)(l.Unlock(ctx))
+		nothing("after the release")
+	})
+}
+
+// All pieces of work under a hold end with it, however many they are.
+func TestReentrant_manyContexts(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		l := w.client().NewLock("orders", "a")
+		for range 3 {
+			must[lock.Grant](t)(l.Lock(t.Context()))
+			var work []context.Context
+			for range 10000 {
+				work = append(work, l.Context(t.Context()))
+			}
+			must[int](t)(l.Unlock(t.Context()))
+			for _, ctx := range work {
+				if cause := context.Cause(ctx); cause != lock.ErrNotHeld {
+					t.Fatalf("work ended with %v", cause)
+				}
+			}
+		}
+	})
+}

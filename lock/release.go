@@ -212,9 +212,6 @@ func (s *state) releaseWithin(ctx context.Context, levels int) (int, error) {
 			return 0, err
 		}
 	}
-	if n == 0 {
-		return 0, fmt.Errorf("release lock: %w", ErrNotHeld)
-	}
 	return s.giveBack(ctx, min(levels, n), true)
 }
 
@@ -236,7 +233,7 @@ func (s *state) over() error {
 func (s *state) giveBack(ctx context.Context, levels int, persist bool) (int, error) {
 	s.c.mu.Lock()
 	n := len(s.holds)
-	if n == 0 { // its lease has ended since the caller looked
+	if n == 0 { // perhaps its lease has ended since the caller looked
 		defer s.c.mu.Unlock()
 		return 0, s.over()
 	}
@@ -294,7 +291,6 @@ func (s *state) giveBack(ctx context.Context, levels int, persist bool) (int, er
 
 	s.c.mu.Lock()
 	ended, err := s.released(cur, n, left, found, again, owed, err)
-	s.drop()
 	s.c.mu.Unlock()
 	ended()
 	if err != nil && !errors.Is(err, ErrUnknown) {
@@ -353,7 +349,7 @@ func (s *state) released(cur *holding, n, left int, found, again bool, owed time
 		s.lost, s.cur = false, nil
 		return after, fmt.Errorf("release lock: %w", ErrLost)
 	}
-	s.holds, s.giving = s.holds[:left], giving{}
+	s.holds, s.giving = s.holds[:left], giving{} // giveBack has settled without the others
 	switch {
 	case left == 0:
 		s.settle()
@@ -368,8 +364,6 @@ func (s *state) released(cur *holding, n, left int, found, again bool, owed time
 	case owed <= 0:
 		// The outer holds had outlived their leases: the lock is free now.
 		after = s.lose()
-	default:
-		s.settle()
 	}
 	return after, nil
 }

@@ -30,7 +30,6 @@ type watchdog struct {
 func (w *watchdog) watch(s *state, on bool) {
 	switch {
 	case on == s.watched:
-		return
 	case on:
 		w.count++
 		s.due = s.renewed.Add(-s.c.cfg.lease).Add(s.c.cfg.lease / 3)
@@ -60,9 +59,9 @@ func (w *watchdog) arm(c *Client, t time.Time) {
 	w.next, w.armed = t, true
 	if w.timer == nil {
 		w.timer = time.AfterFunc(time.Until(t), c.renewDue)
-		return
+	} else {
+		w.timer.Reset(time.Until(t))
 	}
-	w.timer.Reset(time.Until(t))
 }
 
 // renewal is one lock in a batch.

@@ -215,29 +215,36 @@ func TestWatchdog_keyOfAnotherType(t *testing.T) {
 	})
 }
 
+// twoNodes returns a client of a cluster of two nodes.
+func twoNodes(t *testing.T, one, two *world) *redis.ClusterClient {
+	rdb := redis.NewClusterClient(&redis.ClusterOptions{
+		Addrs: []string{"one:1"},
+		ClusterSlots: func(context.Context) ([]redis.ClusterSlot, error) {
+			return []redis.ClusterSlot{
+				{Start: 0, End: 8191, Nodes: []redis.ClusterNode{{Addr: "one:1"}}},
+				{Start: 8192, End: 16383, Nodes: []redis.ClusterNode{{Addr: "two:1"}}},
+			}, nil
+		},
+		Dialer: func(ctx context.Context, network, addr string) (net.Conn, error) {
+			if addr == "one:1" {
+				return one.dial(ctx, network, addr)
+			}
+			return two.dial(ctx, network, addr)
+		},
+		DisableIdentity:          true,
+		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
+	})
+	t.Cleanup(func() { rdb.Close() })
+	return rdb
+}
+
 // One node of a cluster that does not answer takes only its own locks.
 func TestWatchdog_aHungNodeOfACluster(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		ctx := t.Context()
 		other := newWorld(t)
 		defer other.server.Close()
-		rdb := redis.NewClusterClient(&redis.ClusterOptions{
-			Addrs: []string{"one:1"},
-			ClusterSlots: func(context.Context) ([]redis.ClusterSlot, error) {
-				return []redis.ClusterSlot{
-					{Start: 0, End: 8191, Nodes: []redis.ClusterNode{{Addr: "one:1"}}},
-					{Start: 8192, End: 16383, Nodes: []redis.ClusterNode{{Addr: "two:1"}}},
-				}, nil
-			},
-			Dialer: func(ctx context.Context, network, addr string) (net.Conn, error) {
-				if addr == "one:1" {
-					return w.dial(ctx, network, addr)
-				}
-				return other.dial(ctx, network, addr)
-			},
-			DisableIdentity:          true,
-			MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
-		})
+		rdb := twoNodes(t, w, other)
 		defer rdb.Close()
 		c := w.clientOn(rdb)
 		onOther := map[string]bool{}
@@ -262,6 +269,40 @@ func TestWatchdog_aHungNodeOfACluster(t *testing.T) {
 		}
 		w.hung.Store(false)
 		time.Sleep(time.Minute)
+		c.Close()
+	})
+}
+
+// pipelines counts the pipelines of a Redis client.
+type pipelines struct{ n atomic.Int32 }
+
+func (p *pipelines) DialHook(next redis.DialHook) redis.DialHook          { return next }
+func (p *pipelines) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return next }
+func (p *pipelines) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		p.n.Add(1)
+		return next(ctx, cmds)
+	}
+}
+
+// In a cluster, each node gets one round trip for all of its locks.
+func TestWatchdog_requestsToACluster(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		other := newWorld(t)
+		defer other.server.Close()
+		rdb := twoNodes(t, w, other)
+		var sent pipelines
+		rdb.AddHook(&sent)
+		c := w.clientOn(rdb)
+		for i := range 20 {
+			must[lock.Grant](t)(c.NewLock(fmt.Sprint("job-", i), "a").Lock(t.Context()))
+		}
+		time.Sleep(25 * time.Second) // the nodes have the script from here on
+		before := sent.n.Load()
+		time.Sleep(10 * time.Second)
+		if n := sent.n.Load() - before; n != 2 {
+			t.Errorf("%d pipelines to renew 20 locks on two nodes", n)
+		}
 		c.Close()
 	})
 }

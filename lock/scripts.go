@@ -55,7 +55,7 @@ type acquireReply struct {
 	kind   string
 	count  int
 	token  uint64
-	pttl   time.Duration // -1ms: no expiry
+	pttl   time.Duration // of a busy lock; -1ms: no expiry
 	serial uint64        // of the later request that the server has seen
 	hold   uint64        // of a fair lock: its id
 	acked  int           // replicas that confirmed, where asked for
@@ -99,7 +99,7 @@ func (s *state) sendAcquire(ctx context.Context, serial, hold uint64, lease time
 			reply, err = parseAcquire(cmd)
 		}
 		if s.fair {
-			reply.hold, reply.count = uint64(reply.count), 1
+			reply.hold = uint64(reply.count)
 		}
 		reply.copied = sent.open.Load() > 1
 		return reply, sent.judge(err)
@@ -108,11 +108,10 @@ func (s *state) sendAcquire(ctx context.Context, serial, hold uint64, lease time
 
 // sending is the serial of an acquire on its way. It counts how often the Redis
 // client has written it to a connection, with retries, without an error of the
-// server as the answer.
+// server as the answer. So a request that was carried out counts.
 type sending struct {
 	serial uint64
 	open   atomic.Int32
-	done   bool // a script was carried out
 }
 
 // MarshalBinary implements [encoding.BinaryMarshaler].
@@ -127,7 +126,7 @@ func (s *sending) String() string { return strconv.FormatUint(s.serial, 10) }
 // judge adds ErrRefused to an error that proves that no server executed the
 // request. A request that ended with a context may have executed.
 func (s *sending) judge(err error) error {
-	if err == nil || s.done || s.open.Load() > 0 || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+	if err == nil || s.open.Load() > 0 || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
 		return err
 	}
 	return errors.Join(ErrRefused, err)
@@ -136,10 +135,7 @@ func (s *sending) judge(err error) error {
 // answered records the answer to the last write.
 func (s *sending) answered(cmd *redis.Cmd) *redis.Cmd {
 	var refusal redis.Error
-	switch err := cmd.Err(); {
-	case err == nil:
-		s.done = true
-	case errors.As(err, &refusal):
+	if errors.As(cmd.Err(), &refusal) {
 		s.open.Add(-1)
 	}
 	return cmd
@@ -212,12 +208,12 @@ func parseAcquire(cmd *redis.Cmd) (acquireReply, error) {
 	case r.kind == replyGranted && len(val) == 4:
 		count, ok1 := val[1].(int64)
 		text, ok2 := val[2].(string)
-		pttl, ok3 := val[3].(int64)
+		_, ok3 := val[3].(int64) // the rest of the lease, which the owner counts itself
 		token, err := strconv.ParseUint(text, 10, 64)
 		if !ok1 || !ok2 || !ok3 || err != nil || count < 1 {
 			return bad()
 		}
-		r.count, r.token, r.pttl = int(count), token, time.Duration(pttl)*time.Millisecond
+		r.count, r.token = int(count), token
 	case r.kind == replyBusy && len(val) == 2:
 		pttl, ok := val[1].(int64)
 		if !ok {

@@ -22,7 +22,6 @@ const shutdownWorkers = 16
 func (c *Client) Shutdown(ctx context.Context) error {
 	c.mu.Lock()
 	c.closed = true
-	c.dog.stop()
 	states := make([]*state, 0, len(c.states))
 	for _, s := range c.states {
 		s.use()

@@ -271,16 +271,12 @@ func (s *state) loseByClock() (after func()) {
 	}
 }
 
-// lose ends the holding as lost; an unanswered last release counts as executed
-// instead. The caller holds mu, and calls after without it.
+// lose ends the holding, of at least one hold, as lost; an unanswered last release
+// counts as executed instead. The caller holds mu, and calls after without it.
 func (s *state) lose() (after func()) {
-	released := len(s.holds) > 0 && s.holds[0].releasing
+	cur, released := s.cur, s.holds[0].releasing
 	s.holds, s.giving = nil, giving{}
 	s.settle()
-	cur := s.cur
-	if cur == nil {
-		return func() {}
-	}
 	if released {
 		s.cur = nil
 		return cur.end(ErrNotHeld)

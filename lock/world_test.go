@@ -32,10 +32,12 @@ type world struct {
 	trip    atomic.Int64 // the latency
 	clients int
 	dialed  func(*link)
+	links   []*link
 	mu      sync.Mutex
 	log     []entry // what arrived, scripts by their SHA
 	hung    atomic.Bool
 	drop    atomic.Pointer[func(cmd string, args []string) bool]
+	answer  atomic.Pointer[server.Hook] // answers in place of the server if it returns true
 }
 
 type entry struct {
@@ -65,11 +67,12 @@ func newWorld(t *testing.T) *world {
 	}
 	conn.Close()
 	w.server.ClockTTL(true)
-	w.server.Server().SetPreHook(func(_ *server.Peer, cmd string, args ...string) bool {
+	w.server.Server().SetPreHook(func(p *server.Peer, cmd string, args ...string) bool {
 		w.mu.Lock()
-		defer w.mu.Unlock()
 		w.log = append(w.log, entry{time.Now(), cmd, args})
-		return false
+		w.mu.Unlock()
+		answer := w.answer.Load()
+		return answer != nil && (*answer)(p, cmd, args...)
 	})
 	return w
 }
@@ -125,6 +128,9 @@ func (w *world) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 		return nil, err
 	}
 	l := newLink(w, conn)
+	w.mu.Lock()
+	w.links = append(w.links, l)
+	w.mu.Unlock()
 	if w.dialed != nil {
 		w.dialed(l)
 	}
@@ -142,6 +148,8 @@ type link struct {
 	lose   atomic.Bool // the next answer is lost, and the connection with it
 	subs   atomic.Bool // it is used for subscriptions
 	mute   atomic.Bool // nothing arrives any more, in both directions
+
+	back atomic.Int64 // how long an answer takes, but not a message of a subscription
 }
 
 type packet struct {
@@ -207,6 +215,9 @@ func (l *link) Read(b []byte) (int, error) {
 		l.Close()
 		return 0, io.EOF
 	}
+	if d := l.back.Load(); d > 0 && err == nil && !l.subs.Load() {
+		time.Sleep(time.Duration(d))
+	}
 	return n, reset(err)
 }
 
@@ -250,4 +261,76 @@ func (w *world) count(part string) int {
 		}
 	}
 	return n
+}
+
+// answers sets what answers in place of the server, where it returns true.
+func (w *world) answers(f server.Hook) { w.answer.Store(&f) }
+
+// occupy takes a lock for an hour, for an owner who sends nothing.
+func (w *world) occupy(names ...string) {
+	for _, name := range names {
+		w.server.HSet(name, "someone:1", "1")
+		w.server.SetTTL(name, time.Hour)
+	}
+}
+
+// vacate ends what occupy began, and tells the subscribers.
+func (w *world) vacate(name string) {
+	w.server.Del(name)
+	w.server.Publish("redisson_lock__channel:{"+name+"}", "0")
+}
+
+// seen returns when each command arrived since start, by its name and a part of its
+// arguments.
+func (w *world) seen(start time.Time, cmd, part string) []time.Duration {
+	var at []time.Duration
+	for _, e := range w.arrived() {
+		if strings.EqualFold(e.cmd, cmd) && strings.Contains(strings.Join(e.args, " "), part) && !e.at.Before(start) {
+			at = append(at, e.at.Sub(start))
+		}
+	}
+	return at
+}
+
+// open returns the open connections.
+func (w *world) open() []*link {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(w.links), func(l *link) bool {
+		select {
+		case <-l.closed:
+			return true
+		default:
+			return false
+		}
+	})
+}
+
+// subscribed returns the open connections for subscriptions.
+func (w *world) subscribed() []*link {
+	return slices.DeleteFunc(w.open(), func(l *link) bool { return !l.subs.Load() })
+}
+
+// script reports whether the entry is a script call.
+func (e entry) script() bool { return strings.HasPrefix(strings.ToLower(e.cmd), "eval") }
+
+// releases reports whether the entry gives a hold back.
+func (e entry) releases() bool {
+	return e.script() && strings.Contains(strings.Join(e.args, " "), "redisson_lock__channel")
+}
+
+// renews returns the locks that the entry renews; none if it is something else.
+func (e entry) renews() []string {
+	if !e.script() {
+		return nil
+	}
+	keys, err := strconv.Atoi(e.args[1])
+	if err != nil || keys%2 == 1 || len(e.args) != 3+3*keys {
+		return nil
+	}
+	var names []string
+	for i := 2; i < 2+keys; i += 2 {
+		names = append(names, e.args[i])
+	}
+	return names
 }

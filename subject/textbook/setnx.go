@@ -27,7 +27,7 @@ func NewSetNX(rdb redis.UniversalClient, name, owner string, o Options) lock.Loc
 func (s *Spin) setnx(ctx context.Context) (bool, error) {
 	cmd := redis.NewBoolCmd(ctx, "setnx", s.name, s.owner)
 	_ = s.rdb.Process(ctx, cmd) // the error is the command's
-	return result(cmd.Result())
+	return cmd.Result()
 }
 
 // Unlock deletes the key, whoever holds it.

@@ -155,15 +155,7 @@ func (s *Spin) pause() time.Duration {
 func (s *Spin) setNX(ctx context.Context, lease time.Duration) (bool, error) {
 	cmd := redis.NewBoolCmd(ctx, "set", s.name, s.owner, "nx", "px", lease.Milliseconds())
 	_ = s.rdb.Process(ctx, cmd) // the error is the command's
-	return result(cmd.Result())
-}
-
-// result reads the answer nil, "not set", as false.
-func result(ok bool, err error) (bool, error) {
-	if errors.Is(err, redis.Nil) {
-		return false, nil
-	}
-	return ok, err
+	return cmd.Result()         // go-redis reads the answer nil, "not set", as false
 }
 
 // plainDel deletes the key, whoever holds it. It cannot tell a release from a

@@ -7,7 +7,6 @@ import (
 	"io"
 	"math/rand/v2"
 	"net"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -130,9 +129,9 @@ func (s server) wantHolder(want string) {
 	}
 }
 
-func (s server) take(l lock.Locker) lock.Grant {
+func (s server) take(l lock.Locker, opts ...lock.AcquireOption) lock.Grant {
 	s.Helper()
-	g, err := l.TryLock(s.Context())
+	g, err := l.TryLock(s.Context(), opts...)
 	if err != nil {
 		s.Fatalf("acquire: %v", err)
 	}
@@ -158,22 +157,28 @@ type rung struct {
 	name    string
 	leased  bool
 	checks  bool // the release looks at the owner
+	looks   bool // and does that in a request of its own
+	acquire string
 	release string
 	make    func(rdb redis.UniversalClient, name, owner string, o textbook.Options) lock.Locker
 }
 
 var rungs = []rung{
-	{"setnx", false, false, "del", textbook.NewSetNX},
-	{"setnx-expire", true, false, "del", textbook.NewSetNXExpire},
-	{"set-px", true, false, "del", textbook.NewSetPX},
-	{"set-px-check", true, true, "del", textbook.NewSetPXCheck},
-	{"set-px-watch", true, true, "exec", textbook.NewSetPXWatch},
-	{"set-px-lua", true, true, "eval", textbook.NewSetPXLua},
-	{"set-px-renew", true, true, "eval", nil},
+	{"setnx", false, false, false, "setnx", "del", textbook.NewSetNX},
+	{"setnx-expire", true, false, false, "setnx", "del", textbook.NewSetNXExpire},
+	{"set-px", true, false, false, "set", "del", textbook.NewSetPX},
+	{"set-px-check", true, true, true, "set", "del", textbook.NewSetPXCheck},
+	{"set-px-watch", true, true, true, "set", "exec", textbook.NewSetPXWatch},
+	{"set-px-lua", true, true, false, "set", "eval", textbook.NewSetPXLua},
+	{"set-px-renew", true, true, false, "set", "eval", nil},
 }
 
 func (r rung) open(s server, rdb redis.UniversalClient, owner string) lock.Locker {
-	o := textbook.Options{Lease: lease, Rand: rand.New(rand.NewPCG(1, uint64(len(owner))))}
+	return r.with(s, rdb, name, owner, textbook.Options{Lease: lease, Rand: rand.New(rand.NewPCG(1, uint64(len(owner))))})
+}
+
+// with is open with options.
+func (r rung) with(s server, rdb redis.UniversalClient, name, owner string, o textbook.Options) lock.Locker {
 	if r.make != nil {
 		return r.make(rdb, name, owner, o)
 	}
@@ -239,8 +244,29 @@ func TestLeaseAskedFor(t *testing.T) {
 		}
 		time.Sleep(700 * time.Millisecond)
 		s.wantHolder("")
-		if _, err := l.TryLock(s.Context(), lock.Lease(time.Microsecond)); err == nil {
-			s.Error("a lease that Redis cannot count was accepted")
+		g, err = l.TryLock(s.Context(), lock.Lease(time.Millisecond)) // the shortest that Redis counts
+		if err != nil || g.Lease != time.Millisecond {
+			s.Errorf("%+v, %v", g, err)
+		}
+		time.Sleep(time.Millisecond)
+		record := s.record()
+		for _, short := range []time.Duration{time.Millisecond - 1, time.Microsecond, -time.Second} {
+			_, err = l.TryLock(s.Context(), lock.Lease(short))
+			if err == nil || errors.Is(err, lock.ErrUnknown) {
+				s.Errorf("a lease of %v: %v", short, err)
+			}
+		}
+		if sent := record.take(); len(sent) > 0 {
+			s.Errorf("for leases that are too short it sent %q", sent)
+		}
+	})
+}
+
+func TestDefaultLease(t *testing.T) {
+	onEach(t, func(r rung) bool { return r.leased }, func(s server, r rung) {
+		g := s.take(r.with(s, s.client(nil), name, a, textbook.Options{}))
+		if g.Lease != 10*time.Second || s.TTL(name) != 10*time.Second {
+			s.Errorf("a lease of %v, and %v on the server, want 10s", g.Lease, s.TTL(name))
 		}
 	})
 }
@@ -252,13 +278,13 @@ func TestReleaseOfNothing(t *testing.T) {
 		if r.checks {
 			want = lock.ErrNotHeld
 		}
-		_, err := l.Unlock(s.Context()) // nobody holds it
-		if !errors.Is(err, want) {
-			s.Errorf("release of a free lock: %v", err)
+		n, err := l.Unlock(s.Context()) // nobody holds it
+		if n != 0 || !errors.Is(err, want) {
+			s.Errorf("release of a free lock: %d, %v", n, err)
 		}
 		s.take(r.open(s, s.client(nil), b))
-		if _, err = l.Unlock(s.Context()); !errors.Is(err, want) {
-			s.Errorf("release of another owner's lock: %v", err)
+		if n, err = l.Unlock(s.Context()); n != 0 || !errors.Is(err, want) {
+			s.Errorf("release of another owner's lock: %d, %v", n, err)
 		}
 		// What is wrong with a plain DEL: anybody releases.
 		if r.checks {
@@ -283,15 +309,31 @@ func TestContextEnds(t *testing.T) {
 	})
 }
 
-// Textbook code releases with the caller's context.
-func TestReleaseGivesUpWhenCancelled(t *testing.T) {
+// Textbook code acquires and releases with the caller's context. When that has
+// ended before, nothing is sent, so the outcome is known.
+func TestCancelledBefore(t *testing.T) {
 	onEach(t, nil, func(s server, r rung) {
 		l := r.open(s, s.client(nil), a)
-		s.take(l)
 		ctx, cancel := context.WithCancel(s.Context())
 		cancel()
-		_, err := l.Unlock(ctx)
-		s.wantErr(err, context.Canceled)
+		wantCancelled := func(err error) {
+			s.Helper()
+			s.wantErr(err, context.Canceled)
+			if errors.Is(err, lock.ErrUnknown) {
+				s.Error("nothing was under way")
+			}
+		}
+		_, err := l.TryLock(ctx)
+		wantCancelled(err)
+		_, err = l.Lock(ctx)
+		wantCancelled(err)
+		s.wantHolder("")
+		s.take(l)
+		n, err := l.Unlock(ctx)
+		wantCancelled(err)
+		if n != 0 {
+			s.Errorf("%d holds remain, and the lock is not reentrant", n)
+		}
 		s.wantHolder(a)
 	})
 }
@@ -299,11 +341,7 @@ func TestReleaseGivesUpWhenCancelled(t *testing.T) {
 // A lost reply leaves a lock that even its owner finds busy.
 func TestLostReplies(t *testing.T) {
 	onEach(t, nil, func(s server, r rung) {
-		command := "set"
-		if !strings.HasPrefix(r.name, "set-px") {
-			command = "setnx"
-		}
-		l := r.open(s, s.client(loseReply(command)), a)
+		l := r.open(s, s.client(loseReply(r.acquire)), a)
 		_, err := l.TryLock(s.Context())
 		s.wantErr(err, lock.ErrUnknown)
 		s.wantErr(err, io.ErrUnexpectedEOF)
@@ -314,9 +352,78 @@ func TestLostReplies(t *testing.T) {
 
 		l = r.open(s, s.client(loseReply(r.release)), a)
 		s.take(l)
-		_, err = l.Unlock(s.Context())
+		n, err := l.Unlock(s.Context())
 		s.wantErr(err, lock.ErrUnknown)
+		if n != 0 {
+			s.Errorf("%d holds remain, and the lock is not reentrant", n)
+		}
 		s.wantHolder("")
+	})
+}
+
+// A request of the release that never arrives, and a look that is not answered,
+// leave the lock as it is.
+func TestReleaseCutOff(t *testing.T) {
+	onEach(t, nil, func(s server, r rung) {
+		cuts := map[string]func(redis.Cmder, func() error) error{"the request is lost": loseRequest(r.release)}
+		if r.looks {
+			cuts["the look is not answered"] = loseReply("get")
+		}
+		for what, around := range cuts {
+			l := r.open(s, s.client(around), a)
+			s.take(l)
+			n, err := l.Unlock(s.Context())
+			s.wantErr(err, lock.ErrUnknown)
+			s.wantErr(err, io.ErrUnexpectedEOF)
+			if n != 0 {
+				s.Errorf("%s: %d holds remain, and the lock is not reentrant", what, n)
+			}
+			s.wantHolder(a)
+			s.FlushAll()
+		}
+	})
+}
+
+// The caller's context ends while a request is open, and the connection breaks:
+// the error says both.
+func TestContextEndsDuringARequest(t *testing.T) {
+	onEach(t, nil, func(s server, r rung) {
+		for _, command := range []string{r.acquire, r.release} {
+			ctx, cancel := context.WithCancel(s.Context())
+			l := r.open(s, s.client(func(cmd redis.Cmder, next func() error) error {
+				err := next()
+				if cmd.Name() == command {
+					cancel()
+					return io.ErrUnexpectedEOF
+				}
+				return err
+			}), a)
+			_, err := l.TryLock(ctx)
+			if command == r.release {
+				must.Succeed(s, err)
+				_, err = l.Unlock(ctx)
+			}
+			for _, want := range []error{context.Canceled, lock.ErrUnknown, io.ErrUnexpectedEOF} {
+				s.wantErr(err, want)
+			}
+			s.FlushAll()
+		}
+	})
+}
+
+// The lease ends between the look and the DEL, and nobody takes the lock: a
+// release that looks says so, and a plain DEL does not.
+func TestLeaseEndsDuringTheRelease(t *testing.T) {
+	onEach(t, func(r rung) bool { return r.leased }, func(s server, r rung) {
+		l := r.open(s, s.client(before(r.release, func() { time.Sleep(lease) })), a)
+		s.take(l, lock.Lease(lease))
+		var want error
+		if r.checks {
+			want = lock.ErrNotHeld
+		}
+		if n, err := l.Unlock(s.Context()); n != 0 || !errors.Is(err, want) {
+			s.Errorf("%d, %v, want %v", n, err, want)
+		}
 	})
 }
 
@@ -330,14 +437,27 @@ func TestSetNXNeverExpires(t *testing.T) {
 	})
 }
 
-// What is wrong with setnx-expire: dying between the commands has the same end.
+// What is wrong with setnx-expire: dying between the commands has the same end, and
+// so has a context that ends there.
 func TestSetNXExpireCutBetweenCommands(t *testing.T) {
 	inBubble(t, func(s server) {
-		l := textbook.NewSetNXExpire(s.client(loseRequest("pexpire")), name, a, textbook.Options{})
-		_, err := l.TryLock(s.Context())
-		s.wantErr(err, lock.ErrUnknown)
-		time.Sleep(24 * time.Hour)
-		s.wantHolder(a)
+		ctx, cancel := context.WithCancel(s.Context())
+		defer cancel()
+		for _, cut := range []struct {
+			around func(redis.Cmder, func() error) error
+			want   error
+		}{
+			{loseRequest("pexpire"), io.ErrUnexpectedEOF},
+			{before("pexpire", cancel), context.Canceled},
+		} {
+			l := textbook.NewSetNXExpire(s.client(cut.around), name, a, textbook.Options{})
+			_, err := l.TryLock(ctx)
+			s.wantErr(err, lock.ErrUnknown)
+			s.wantErr(err, cut.want)
+			time.Sleep(24 * time.Hour)
+			s.wantHolder(a)
+			s.FlushAll()
+		}
 	})
 }
 

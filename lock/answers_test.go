@@ -1,0 +1,288 @@
+package lock_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2/server"
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+
+	"github.com/holdfast-go/holdfast/lock"
+)
+
+// answerScripts answers the scripts that use so many keys.
+func (w *world) answerScripts(keys int, values ...any) {
+	w.answers(func(p *server.Peer, cmd string, args ...string) bool {
+		if !strings.HasPrefix(strings.ToLower(cmd), "eval") || args[1] != strconv.Itoa(keys) {
+			return false
+		}
+		p.WriteLen(len(values))
+		for _, v := range values {
+			switch v := v.(type) {
+			case int:
+				p.WriteInt(v)
+			case string:
+				p.WriteBulk(v)
+			}
+		}
+		return true
+	})
+}
+
+// Somebody has changed the server, or stands before it: an answer that the lock does
+// not know is no grant, and no refusal.
+func TestLock_answersThatMakeNoSense(t *testing.T) {
+	for _, values := range [][]any{
+		{},
+		{1},
+		{"what"},
+		{"granted"},
+		{"granted", "1", "0", 1000},
+		{"granted", 1, 0, 1000},
+		{"granted", 1, "x", 1000},
+		{"granted", 1, "0", "x"},
+		{"granted", 0, "0", 1000},
+		{"granted", 1, "0", 1000, 1},
+		{"busy"},
+		{"busy", "x"},
+		{"stale"},
+		{"stale", "x"},
+		{"gone", 1},
+	} {
+		inBubble(t, func(t *testing.T, w *world) {
+			l := w.client().NewLock("orders", "a")
+			w.answerScripts(2, values...)
+			start := time.Now()
+			_, err := l.TryLock(t.Context())
+			wantErr(t, "try", err, lock.ErrUnknown)
+			if d := time.Since(start); d > time.Second {
+				t.Errorf("an answer of %v: told after %v", values, d)
+			}
+			if w.count("Takes back an acquire") == 0 {
+				t.Errorf("an answer of %v: nothing was taken back", values)
+			}
+		})
+	}
+}
+
+// The same for a release. It can be repeated.
+func TestUnlock_answersThatMakeNoSense(t *testing.T) {
+	for _, values := range [][]any{{}, {1}, {"none", 1}, {"released"}, {"what", 1}} {
+		inBubble(t, func(t *testing.T, w *world) {
+			ctx := t.Context()
+			l := w.client().NewLock("orders", "a")
+			must[lock.Grant](t)(l.TryLock(ctx))
+			w.answerScripts(3, values...)
+			_, err := l.Unlock(ctx)
+			wantErr(t, "unlock", err, lock.ErrUnknown)
+			w.answers(func(*server.Peer, string, ...string) bool { return false })
+			if n := must[int](t)(l.Unlock(ctx)); n != 0 || must[bool](t)(l.IsLocked(ctx)) {
+				t.Errorf("an answer of %v: %d holds remain, or the lock is locked", values, n)
+			}
+		})
+	}
+}
+
+// The server has lost a hold, and the owner learns of that from an acquire within it.
+func TestLost_toldByANestedAcquire(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		l := w.client().NewLock("orders", "a")
+		must[lock.Grant](t)(l.TryLock(ctx))
+		lost := l.Lost()
+		w.server.Del("orders")
+		_, err := l.TryLock(ctx)
+		wantErr(t, "nested", err, lock.ErrLost)
+		if !closed(lost) {
+			t.Error("the loss is not told")
+		}
+		if w.server.Exists("orders") {
+			t.Error("the nested acquire has taken the lock")
+		}
+	})
+}
+
+// Serials stay far below 2^53: scripts compare them as floating-point numbers. So a
+// client whose serials are behind goes on right after the server's.
+func TestSerial_goesOnAfterThatOfTheServer(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		const seen = 8_000_000_000_000_000
+		w.redis().Set(t.Context(), "redisson_unlock_latch:{orders}:client-1:a", strconv.Itoa(seen)+":1:0", time.Minute)
+		must[lock.Grant](t)(w.client().NewLock("orders", "a").TryLock(t.Context()))
+		note, _ := w.server.Get("redisson_unlock_latch:{orders}:client-1:a")
+		serial, _, _ := strings.Cut(note, ":")
+		if n, _ := strconv.Atoi(serial); n <= seen || n > seen+10 {
+			t.Errorf("serial %s after %d", serial, seen)
+		}
+	})
+}
+
+// The server counts in milliseconds, and a lease is never shorter than requested.
+func TestLease_isRoundedUp(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		for d, want := range map[time.Duration]time.Duration{
+			10 * time.Second:                    10 * time.Second,
+			10*time.Second + 1:                  10*time.Second + time.Millisecond,
+			10*time.Second + time.Millisecond/2: 10*time.Second + time.Millisecond,
+			10*time.Second + time.Millisecond:   10*time.Second + time.Millisecond,
+		} {
+			l := w.client().NewLock("orders", "a")
+			must[lock.Grant](t)(l.TryLock(t.Context(), lock.Lease(d)))
+			if ttl := w.server.TTL("orders"); ttl != want {
+				t.Errorf("a lease of %v is %v on the server, want %v", d, ttl, want)
+			}
+			must[int](t)(l.Unlock(t.Context()))
+		}
+	})
+}
+
+// The server says when the holder's lease ends. A waiter that hears of no release asks
+// no sooner.
+func TestWait_theServerSaysWhenTheLeaseEnds(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		rdb := w.redis()
+		rdb.HSet(ctx, "orders", "somebody:else", 1)
+		rdb.PExpire(ctx, "orders", 600*time.Millisecond) // a safety poll takes longer
+		must[lock.Grant](t)(w.client().NewLock("orders", "a").Lock(ctx))
+		if n := w.count("EVALSHA") + w.count("evalsha"); n > 3 {
+			t.Errorf("%d attempts, want one when it comes, one when it is subscribed, and one at the end", n)
+		}
+	})
+}
+
+// printer is a hook that prints commands, as a tracer does.
+type printer struct{ printed *[]string }
+
+func (printer) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (printer) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+func (p printer) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		*p.printed = append(*p.printed, cmd.String())
+		return next(ctx, cmd)
+	}
+}
+
+// A tracer prints the commands of a lock as they are sent.
+func TestCommands_arePrintedAsSent(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		var printed []string
+		rdb := w.redis()
+		rdb.AddHook(printer{&printed})
+		must[lock.Grant](t)(w.clientOn(rdb).NewLock("orders", "a").TryLock(t.Context()))
+		sent := w.arrived()
+		at := slices.IndexFunc(sent, func(e entry) bool { return strings.EqualFold(e.cmd, "evalsha") })
+		want := "evalsha " + strings.Join(sent[at].args, " ")
+		if !strings.HasPrefix(printed[0], want) {
+			t.Errorf("printed %q, sent %q", printed[0], want)
+		}
+	})
+}
+
+// nodes is a cluster of two nodes, of which one has all the slots.
+type nodes struct {
+	*redis.ClusterClient
+	one, two *world
+	owner    atomic.Pointer[string] // its address; nil: nobody knows
+}
+
+func inACluster(t *testing.T, f func(t *testing.T, n *nodes)) {
+	t.Helper()
+	inBubbles(t, 2, func(t *testing.T, s *servers) {
+		n := &nodes{one: s.worlds[0], two: s.worlds[1]}
+		n.ClusterClient = redis.NewClusterClient(&redis.ClusterOptions{
+			Addrs: []string{"one:1"},
+			ClusterSlots: func(context.Context) ([]redis.ClusterSlot, error) {
+				owner := n.owner.Load()
+				if owner == nil {
+					return nil, errDown
+				}
+				return []redis.ClusterSlot{{Start: 0, End: 16383, Nodes: []redis.ClusterNode{{Addr: *owner}}}}, nil
+			},
+			Dialer: func(ctx context.Context, network, addr string) (net.Conn, error) {
+				if addr == "one:1" {
+					return n.one.dial(ctx, network, addr)
+				}
+				return n.two.dial(ctx, network, addr)
+			},
+			DisableIdentity:          true,
+			MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
+		})
+		defer n.Close()
+		f(t, n)
+	})
+}
+
+// A replica of either node confirms every write. One without the slots says so.
+func (n *nodes) confirm(owner string) {
+	n.owner.Store(&owner)
+	for addr, w := range map[string]*world{"one:1": n.one, "two:1": n.two} {
+		w.answers(func(p *server.Peer, cmd string, args ...string) bool {
+			switch {
+			case strings.EqualFold(cmd, "wait"):
+				p.WriteInt(1)
+			case addr != owner && strings.HasPrefix(strings.ToLower(cmd), "eval"):
+				p.WriteError("MOVED 1 " + owner)
+			default:
+				return false
+			}
+			return true
+		})
+	}
+}
+
+// WAIT goes to the node that has the lock, with the acquire and once. It follows the
+// lock to another node.
+func TestReplicaAcks_ofACluster(t *testing.T) {
+	inACluster(t, func(t *testing.T, n *nodes) {
+		ctx := t.Context()
+		n.confirm("one:1")
+		l := n.one.clientOn(n.ClusterClient, lock.WithReplicaAcks(1, 50*time.Millisecond)).NewLock("orders", "a")
+		must[lock.Grant](t)(l.TryLock(ctx))
+		must[int](t)(l.Unlock(ctx)) // the server has the scripts from here on
+		before := len(n.one.arrived())
+		must[lock.Grant](t)(l.TryLock(ctx))
+		var sent []string
+		for _, e := range n.one.arrived()[before:] {
+			sent = append(sent, strings.ToLower(e.cmd))
+		}
+		if got := strings.Join(sent, " "); !strings.HasPrefix(got, "evalsha ") || strings.Count(got, "eval") != 1 || strings.Count(got, "wait") != 1 {
+			t.Errorf("sent %q, want the script and WAIT once", got)
+		}
+		must[int](t)(l.Unlock(ctx))
+		if n := n.two.count("wait 1"); n != 0 {
+			t.Errorf("the other node was asked %d times", n)
+		}
+
+		n.confirm("two:1")
+		must[lock.Grant](t)(l.TryLock(ctx))
+		if n.one.server.Exists("orders") || !n.two.server.Exists("orders") {
+			t.Error("the lock is not where its slot is")
+		}
+		must[int](t)(l.Unlock(ctx))
+	})
+}
+
+// Nobody knows where the slots are: nothing was sent.
+func TestReplicaAcks_ofAClusterWithoutSlots(t *testing.T) {
+	inACluster(t, func(t *testing.T, n *nodes) {
+		l := n.one.clientOn(n.ClusterClient, lock.WithReplicaAcks(1, 50*time.Millisecond)).NewLock("orders", "a")
+		_, err := l.TryLock(t.Context())
+		wantErr(t, "try", err, lock.ErrRefused)
+		if !errors.Is(err, errDown) {
+			t.Errorf("%v, want its reason", err)
+		}
+	})
+}

@@ -1,0 +1,142 @@
+package lock_test
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+	"weak"
+
+	"github.com/holdfast-go/holdfast/lock"
+)
+
+// The holder of an extended hold is told when the extension ends, as with a lease.
+func TestExtend_endsWithALoss(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		h := must[*lock.Hold](t)(w.client().Acquire(ctx, "orders", lock.Lease(2*time.Second)))
+		start := time.Now()
+		if err := h.Extend(ctx, 10*time.Second); err != nil {
+			t.Fatal(err)
+		}
+		w.hung.Store(true)
+		<-h.Lost()
+		if d := time.Since(start); d < 9*time.Second || d > 10*time.Second {
+			t.Errorf("told %v after an extension by 10s", d)
+		}
+		w.hung.Store(false)
+	})
+}
+
+// A hold that ends while its extension is on its way is lost, whatever the answer is.
+func TestExtend_leaseEndsOnTheWay(t *testing.T) {
+	for name, trip := range map[string]time.Duration{
+		"answered yes, after the end by the owner's clock": 150 * time.Millisecond,
+		"answered no": 300 * time.Millisecond,
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, w *world) {
+				ctx := t.Context()
+				c := w.client()
+				l := c.NewLock("orders", "a")
+				start := time.Now()
+				must[lock.Grant](t)(l.Lock(ctx, lock.Lease(10*time.Second)))
+				if err := l.Extend(ctx, 10*time.Second); err != nil { // the server has the script from here on
+					t.Fatal(err)
+				}
+				time.Sleep(time.Until(start.Add(9800 * time.Millisecond)))
+				w.setLatency(trip)
+				wantErr(t, "extend", l.Extend(ctx, time.Minute), lock.ErrLost)
+				w.setLatency(time.Millisecond)
+				time.Sleep(time.Second)
+				if w.server.Exists("orders") {
+					t.Error("the extension keeps a lost lock from others")
+				}
+				_, err := l.Unlock(ctx)
+				wantErr(t, "unlock", err, lock.ErrLost)
+				must[lock.Grant](t)(c.NewLock("orders", "b").TryLock(ctx))
+			})
+		})
+	}
+}
+
+// An extension that finds the hold lost tells everybody who works under it.
+func TestExtend_tellsOfALoss(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		var told atomic.Int32
+		l := w.client(lock.WithObserver(lock.Observer{Lost: func(string, string, time.Duration) { told.Add(1) }})).NewLock("orders", "a")
+		must[lock.Grant](t)(l.Lock(ctx))
+		work := l.Context(ctx)
+		w.server.Del("orders")
+		wantErr(t, "extend", l.Extend(ctx, time.Minute), lock.ErrLost)
+		if context.Cause(work) != lock.ErrLost || told.Load() != 1 {
+			t.Errorf("work ended with %v, and the observer was told %d times", context.Cause(work), told.Load())
+		}
+	})
+}
+
+// A process that extends or looks at its hold every second for years does not grow.
+func TestReentrant_callsLeaveNothingBehind(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		l := w.client().NewLock("orders", "a")
+		calls := map[string]func(ctx context.Context) error{
+			"Lock":    func(ctx context.Context) error { _, err := l.Lock(ctx); return err },
+			"Extend":  func(ctx context.Context) error { return l.Extend(ctx, time.Minute) },
+			"TTL":     func(ctx context.Context) error { _, err := l.TTL(ctx); return err },
+			"Context": func(ctx context.Context) error { _, cancel := l.ContextWithCancel(ctx); cancel(); return nil },
+			"Unlock":  func(ctx context.Context) error { _, err := l.Unlock(ctx); return err },
+		}
+		type piece [64]byte
+		type key struct{}
+		for _, name := range []string{"Lock", "Extend", "TTL", "Context", "Unlock"} {
+			var pieces []weak.Pointer[piece]
+			for range 20 {
+				p := new(piece)
+				pieces = append(pieces, weak.Make(p))
+				if err := calls[name](context.WithValue(t.Context(), key{}, p)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			time.Sleep(10 * time.Second)
+			synctest.Wait()
+			runtime.GC()
+			kept := 0
+			for _, p := range pieces {
+				if p.Value() != nil {
+					kept++
+				}
+			}
+			if kept > 0 {
+				t.Errorf("%s: the contexts of %d of %d calls are still kept", name, kept, len(pieces))
+			}
+		}
+	})
+}
+
+// At the instant of its deadline a hold is lost, whatever comes first: the timer of the
+// client, or a call.
+func TestHold_atItsDeadline(t *testing.T) {
+	for name, call := range map[string]func(context.Context, *lock.Hold) error{
+		"Release": func(ctx context.Context, h *lock.Hold) error { return h.Release(ctx) },
+		"Extend":  func(ctx context.Context, h *lock.Hold) error { return h.Extend(ctx, time.Minute) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, w *world) {
+				c := w.client()
+				for i := range 50 { // the order at one instant is by chance
+					h := must[*lock.Hold](t)(c.Acquire(t.Context(), fmt.Sprint("orders ", i), lock.Lease(time.Second)))
+					time.Sleep(time.Until(h.Deadline()))
+					wantErr(t, name, call(t.Context(), h), lock.ErrLost)
+				}
+				if slices.ContainsFunc(w.arrived(), func(e entry) bool { return e.renews() != nil }) {
+					t.Error("the server was asked to prolong a lock that is lost")
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,216 @@
+package lock_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/holdfast-go/holdfast/lock"
+)
+
+// A server that is slow to answer gets more time with each try of a compensation. So
+// the owner goes on when the server has answered, and not when all tries have failed.
+func TestLock_isTakenBackFromASlowServer(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		l := w.clientOn(w.redis(noRetries), lock.WithUnlockTimeout(10*time.Second)).NewLock("orders", "a")
+		w.dropReply("orders", 1)
+		_, err := l.TryLock(ctx)
+		wantErr(t, "lost answer", err, lock.ErrUnknown) // the server has the script from here on
+		w.drop.Store(nil)
+		var wg sync.WaitGroup
+		for range 5 { // connections that the requests below find
+			wg.Go(func() { must[bool](t)(l.IsLocked(ctx)) })
+		}
+		wg.Wait()
+		w.setLatency(1200 * time.Millisecond) // the first try gets a second
+		start := time.Now()
+		short, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
+		defer cancel()
+		if _, err := l.TryLock(short); !errors.Is(err, lock.ErrUnknown) {
+			t.Errorf("an acquire without an answer: %v", err)
+		}
+		must[lock.Grant](t)(l.TryLock(ctx))
+		if d := time.Since(start); d > 6*time.Second {
+			t.Errorf("the next acquire took until %v after the first", d)
+		}
+	})
+}
+
+// Owners that are calls share few notes on the server, whatever becomes of the call.
+func TestAcquire_usesTheNumberAgain(t *testing.T) {
+	unanswered := func(t *testing.T, c *lock.Client, opts ...lock.AcquireOption) {
+		t.Helper()
+		_, err := c.TryAcquire(t.Context(), "orders", opts...)
+		wantErr(t, "an acquire without an answer", err, lock.ErrUnknown)
+	}
+	lostOne := func(t *testing.T, c *lock.Client, lose func(h *lock.Hold)) {
+		t.Helper()
+		h := must[*lock.Hold](t)(c.Acquire(t.Context(), "orders"))
+		if lose(h); !closed(h.Lost()) {
+			t.Error("the hold is not lost: the test shows nothing")
+		}
+	}
+	for name, use := range map[string]func(t *testing.T, w *world, c *lock.Client){
+		"taken back at once": func(t *testing.T, w *world, c *lock.Client) {
+			w.dropReply("orders", 1)
+			unanswered(t, c)
+		},
+		"taken back after the call": func(t *testing.T, w *world, c *lock.Client) {
+			w.hung.Store(true)
+			unanswered(t, c)
+			w.hung.Store(false)
+			time.Sleep(4 * time.Second)
+		},
+		"taken back when the server is back": func(t *testing.T, w *world, c *lock.Client) {
+			w.hung.Store(true)
+			unanswered(t, c)
+			time.Sleep(10 * time.Second)
+			w.hung.Store(false)
+			time.Sleep(2 * time.Second)
+		},
+		"never taken back": func(t *testing.T, w *world, c *lock.Client) {
+			w.hung.Store(true)
+			unanswered(t, c, lock.Lease(8*time.Second))
+			time.Sleep(20 * time.Second)
+			w.hung.Store(false)
+		},
+		"lost, as a renewal found": func(t *testing.T, w *world, c *lock.Client) {
+			lostOne(t, c, func(h *lock.Hold) {
+				w.server.Del("orders")
+				<-h.Lost()
+			})
+		},
+		"lost, as an extension found": func(t *testing.T, w *world, c *lock.Client) {
+			lostOne(t, c, func(h *lock.Hold) {
+				w.server.Del("orders")
+				wantErr(t, "extend", h.Extend(t.Context(), time.Minute), lock.ErrLost)
+			})
+		},
+		"forced": func(t *testing.T, w *world, c *lock.Client) {
+			lostOne(t, c, func(*lock.Hold) {
+				must[bool](t)(c.NewLock("orders", "admin").ForceUnlock(t.Context()))
+			})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, w *world) {
+				last := ""
+				c := w.clientOn(w.redis(noRetries), lock.WithObserver(lock.Observer{
+					Acquired: func(_, owner string, _ int, _ time.Duration) { last = owner },
+				}))
+				must[bool](t)(c.NewLock("orders", "admin").IsLocked(t.Context())) // else a request is not even written
+				use(t, w, c)
+				must[*lock.Hold](t)(c.TryAcquire(t.Context(), "orders"))
+				if last != ":1" {
+					t.Errorf("the next call is owner %q, want the first number again", last)
+				}
+			})
+		})
+	}
+}
+
+// A request for a place in the queue that is open when the wait ends is taken back
+// once, and the call returns with the answer to that.
+func TestFair_takesAPlaceBackOnce(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		must[*lock.Hold](t)(w.client().NewFairLock("orders").Acquire(ctx))
+		l := w.client().NewFairLock("orders")
+		for range 2 { // the first time, the server gets to know the scripts
+			before := 0
+			for _, e := range w.arrived() {
+				if e.script() {
+					before++
+				}
+			}
+			w.setLatency(100 * time.Millisecond)
+			start := time.Now()
+			_, err := l.Acquire(ctx, lock.Wait(50*time.Millisecond))
+			if !errors.Is(err, lock.ErrBusy) && !errors.Is(err, lock.ErrUnknown) {
+				t.Fatal(err)
+			}
+			took := time.Since(start)
+			w.setLatency(time.Millisecond)
+			time.Sleep(time.Second)
+			sent := -before
+			for _, e := range w.arrived() {
+				if e.script() {
+					sent++
+				}
+			}
+			if before > 2 && (sent != 2 || took > 160*time.Millisecond) {
+				t.Errorf("%d requests in %v, want the one for a place and the one that gives it up", sent, took)
+			}
+		}
+	})
+}
+
+// The caller's context ends while requests to the members are open: they may have been
+// carried out, and the caller is told so.
+func TestRedLock_contextEndsDuringARound(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		c := w.client()
+		var members []lock.Locker
+		for _, name := range []string{"one", "two", "three"} {
+			l := c.NewLock(name, "a")
+			must[bool](t)(l.IsLocked(t.Context()))
+			members = append(members, l)
+		}
+		w.hung.Store(true)
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		defer cancel()
+		_, err := lock.NewRedLock(members...).Lock(ctx)
+		if !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, lock.ErrUnknown) {
+			t.Errorf("got %v, want the end of the context, and an unknown outcome", err)
+		}
+		w.hung.Store(false)
+	})
+}
+
+// A member whose client is closed does not keep the group from its release.
+func TestRedLock_unlockWithAClosedMember(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		c, third := w.client(), w.client()
+		must[lock.Grant](t)(w.client().NewLock("three", "b").Lock(ctx))
+		group := lock.NewRedLock(c.NewLock("one", "a"), c.NewLock("two", "a"), third.NewLock("three", "a"))
+		must[lock.Grant](t)(group.TryLock(ctx))
+		if err := third.Close(); err != nil {
+			t.Fatal(err)
+		}
+		must[int](t)(group.Unlock(ctx))
+		if w.server.Exists("one") || w.server.Exists("two") {
+			t.Error("a member is still held")
+		}
+	})
+}
+
+// The release of a group also takes back what it does not know of a member, and tells
+// that member at once if its server answers again.
+func TestRedLock_unlockTakesBackAnOpenAcquire(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		other := newWorld(t)
+		defer other.server.Close()
+		c := w.client()
+		third := other.clientOn(other.redis(noRetries), lock.WithUnlockTimeout(time.Second)).NewLock("three", "a")
+		must[lock.Grant](t)(third.Lock(ctx))
+		must[int](t)(third.Unlock(ctx)) // the server has the scripts from here on
+		other.dropReply("three", 1)
+		time.AfterFunc(1500*time.Microsecond, func() { other.hung.Store(true) }) // its compensation does not arrive
+		group := lock.NewRedLock(c.NewLock("one", "a"), c.NewLock("two", "a"), third)
+		must[lock.Grant](t)(group.TryLock(ctx))
+		time.Sleep(1500 * time.Millisecond) // the tries are over, and the next one is to come
+		other.hung.Store(false)
+		if !other.server.Exists("three") {
+			t.Fatal("the acquire was not carried out: the test shows nothing")
+		}
+		must[int](t)(group.Unlock(ctx))
+		if other.server.Exists("three") {
+			t.Error("the third member is held after the release")
+		}
+	})
+}
