@@ -273,3 +273,51 @@ func TestUnlock_ofAKeyOfAnotherType(t *testing.T) {
 		}
 	})
 }
+
+// The outer hold is lost when the release of an inner one is repeated.
+func TestLost_foundByARepeatedInnerRelease(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		l := w.clientOn(w.redis(noRetries), lock.WithUnlockTimeout(time.Second)).NewLock("orders", "a")
+		for range 2 {
+			must[lock.Grant](t)(l.Lock(ctx))
+		}
+		lost := l.Lost()
+		w.hung.Store(true)
+		_, err := l.Unlock(ctx)
+		wantErr(t, "unlock", err, lock.ErrUnknown)
+		w.hung.Store(false)
+		w.server.Del("orders")
+		_, err = l.Unlock(ctx)
+		wantErr(t, "unlock again", err, lock.ErrLost)
+		_, err = l.Unlock(ctx)
+		wantErr(t, "unlock once more", err, lock.ErrNotHeld)
+		if !closed(lost) {
+			t.Error("the loss was not notified")
+		}
+	})
+}
+
+// The same, seen by a nested acquire.
+func TestLost_foundByAnAcquireAfterAnInnerRelease(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		l := w.clientOn(w.redis(noRetries), lock.WithUnlockTimeout(time.Second)).NewLock("orders", "a")
+		for range 2 {
+			must[lock.Grant](t)(l.Lock(ctx))
+		}
+		lost := l.Lost()
+		w.hung.Store(true)
+		_, err := l.Unlock(ctx)
+		wantErr(t, "unlock", err, lock.ErrUnknown)
+		w.hung.Store(false)
+		w.server.Del("orders")
+		_, err = l.TryLock(ctx)
+		wantErr(t, "nested acquire", err, lock.ErrLost)
+		_, err = l.Unlock(ctx)
+		wantErr(t, "unlock again", err, lock.ErrLost)
+		if !closed(lost) {
+			t.Error("the loss was not notified")
+		}
+	})
+}

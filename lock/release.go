@@ -202,7 +202,8 @@ func (s *state) releaseWithin(ctx context.Context, levels int) (int, error) {
 	levels = max(s.giving.levels+levels, 1)
 	if s.lost {
 		defer s.c.mu.Unlock()
-		return 0, s.over()
+		s.lost, s.cur = false, nil
+		return 0, fmt.Errorf("release lock: %w", ErrLost)
 	}
 	s.c.mu.Unlock()
 	if undo != nil {
@@ -212,30 +213,30 @@ func (s *state) releaseWithin(ctx context.Context, levels int) (int, error) {
 			return 0, err
 		}
 	}
-	return s.giveBack(ctx, min(levels, n), true)
-}
-
-// over is the outcome of a release without a hold. It reports a loss once. The
-// caller holds mu.
-func (s *state) over() error {
-	if !s.lost {
-		return fmt.Errorf("release lock: %w", ErrNotHeld)
+	left, err := s.giveBack(ctx, min(levels, n), true)
+	s.c.mu.Lock()
+	defer s.c.mu.Unlock()
+	if errors.Is(err, ErrLost) && s.lost {
+		s.lost, s.cur = false, nil // its owner knows
 	}
-	s.lost, s.cur = false, nil
-	return fmt.Errorf("release lock: %w", ErrLost)
+	return left, err
 }
 
 // giveBack releases the innermost levels holds. It takes them off the watchdog
 // before the request, and no renewal is open meanwhile, so none can reach the
 // server later. A request without an answer leaves the holds as they are, but
 // unrenewed; the next call repeats the request, or sends one that releases more.
-// The caller holds the gate.
+// A loss that it finds stays one: the owner's next release reports it. The caller
+// holds the gate.
 func (s *state) giveBack(ctx context.Context, levels int, persist bool) (int, error) {
 	s.c.mu.Lock()
 	n := len(s.holds)
 	if n == 0 { // perhaps its lease has ended since the caller looked
 		defer s.c.mu.Unlock()
-		return 0, s.over()
+		if s.lost {
+			return 0, fmt.Errorf("release lock: %w", ErrLost)
+		}
+		return 0, fmt.Errorf("release lock: %w", ErrNotHeld)
 	}
 	left, cur, renews := n-levels, s.cur, s.renews
 	again := s.giving.levels > 0
@@ -332,22 +333,13 @@ func (s *state) released(cur *holding, n, left int, found, again bool, owed time
 	case !current && found:
 		return after, nil // the lease ended while it was being released
 	case !current:
-		if s.lost && s.cur == cur {
-			s.lost, s.cur = false, nil
-		}
 		return after, fmt.Errorf("release lock: %w", ErrLost)
-	case !found && again:
+	case !found && again && left == 0:
 		// An earlier try of this release has arrived, or the lease has ended.
-		after = s.lose()
-		if s.lost {
-			s.lost, s.cur = false, nil
-		}
-		return after, fmt.Errorf("release lock: %w", ErrNotHeld)
+		return s.lose(), fmt.Errorf("release lock: %w", ErrNotHeld)
 	case !found:
 		s.holds[0].releasing = false
-		after = s.lose()
-		s.lost, s.cur = false, nil
-		return after, fmt.Errorf("release lock: %w", ErrLost)
+		return s.lose(), fmt.Errorf("release lock: %w", ErrLost)
 	}
 	s.holds, s.giving = s.holds[:left], giving{} // giveBack has settled without the others
 	switch {

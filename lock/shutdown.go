@@ -48,7 +48,8 @@ func (c *Client) Shutdown(ctx context.Context) error {
 	return errors.Join(append(errs, c.Close())...)
 }
 
-// shutdown releases all holds of the owner, after the end of its open request.
+// shutdown releases all holds of the owner, after the end of its open request. Without
+// a hold, it takes an acquire of unknown outcome back.
 func (s *state) shutdown(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, s.c.cfg.unlockTimeout)
 	defer cancel()
@@ -58,12 +59,13 @@ func (s *state) shutdown(ctx context.Context) error {
 	defer s.leaveGate()
 	s.c.mu.Lock()
 	n := len(s.holds)
-	lost := s.lost
 	s.c.mu.Unlock()
-	if n == 0 || lost {
-		return nil
+	var err error
+	if n == 0 {
+		err = retry(ctx, func() error { return s.sendUndo(ctx) })
+	} else { // releasing the last hold frees the lock, whatever the count is
+		_, err = s.giveBack(ctx, n, true)
 	}
-	_, err := s.giveBack(ctx, n, true)
 	switch {
 	case errors.Is(err, ErrNotHeld) || errors.Is(err, ErrLost):
 		return nil // it is nobody's

@@ -197,3 +197,25 @@ func TestShutdown_whileAWaiterIsHandedTheLock(t *testing.T) {
 		must[*lock.Hold](t)(other.NewFairLock("orders").TryAcquire(ctx))
 	})
 }
+
+// An acquire without an answer is still open when the client shuts down, and the
+// server answers again. The lock is free then, or the error names it.
+func TestShutdown_takesAnOpenAcquireBack(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		c := w.clientOn(w.redis(noRetries), lock.WithUnlockTimeout(time.Second))
+		l := c.NewLock("orders", "a")
+		must[lock.Grant](t)(l.Lock(ctx))
+		must[int](t)(l.Unlock(ctx))
+		w.dropReply("orders", 1)
+		time.AfterFunc(1500*time.Microsecond, func() { w.hung.Store(true) })
+		_, err := l.TryLock(ctx)
+		wantErr(t, "acquire", err, lock.ErrUnknown)
+		time.Sleep(1400 * time.Millisecond)
+		w.hung.Store(false)
+		err = c.Shutdown(ctx)
+		if w.server.Exists("orders") && err == nil {
+			t.Errorf("the lock is held for %v, and Shutdown says nothing", w.server.TTL("orders"))
+		}
+	})
+}

@@ -386,6 +386,9 @@ func (h *hub) read(conn *subConn) {
 			}
 		case *redis.Pong:
 			delete(conn.pending, pong)
+			for ch := range h.waiters { // the writer has left these for the answer
+				answered = answered || !conn.sent[ch]
+			}
 		case *redis.Subscription:
 			delete(conn.pending, msg.Channel)
 			switch {

@@ -179,3 +179,23 @@ func TestSubscription_joinedWhileTheConnectionCloses(t *testing.T) {
 		time.Sleep(2 * time.Second) // until the connection has ended
 	})
 }
+
+// A lock that somebody comes to wait for while a ping is on its way is subscribed to
+// when that is answered.
+func TestSubscription_addsLocksAfterAPing(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		w.occupy("orders", "stock")
+		c := w.client(lock.WithSafetyPoll(time.Hour))
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		start := time.Now()
+		waiting(ctx, t, c, "orders", "a")
+		time.Sleep(4950 * time.Millisecond)
+		w.setLatency(100 * time.Millisecond)
+		granted := waiting(ctx, t, c, "stock", "a") // joins after 5.05s, the ping is on its way until 5.103s
+		time.Sleep(time.Second)
+		start = time.Now()
+		w.vacate("stock")
+		soon(t, "stock", granted, start, 200*time.Millisecond)
+	})
+}
