@@ -16,8 +16,9 @@ const (
 	// hubLinger is how long an unused subscription is kept, and then the
 	// connection: a lock that is handed on would otherwise cost two commands more.
 	hubLinger = time.Second
-	// hubQuiet is how long the connection may be silent before it is pinged,
-	// and how long an answer may take before it counts as broken.
+	// hubQuiet is how long the connection may be silent before it is pinged, and
+	// how long an answer may take before it counts as broken. The writer looks once
+	// per hubQuiet, so each may take twice as long.
 	hubQuiet = 5 * time.Second
 	// hubBackoff and hubBackoffMax bound the pause after a failed connect.
 	hubBackoff    = 100 * time.Millisecond
