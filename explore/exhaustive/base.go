@@ -76,7 +76,7 @@ var bases = []Base{
 		work: scenarios.Workload{Holds: 1, Think: 6500 * ms, Nested: []faults.Duration{0}, Unnest: true}},
 	{Name: "nested-leases", Summary: "one client takes the lock twice, each time with a shorter and with a longer lease inside", needs: []string{"reentrant", "renewal", "explicit"}, clients: 1,
 		work: scenarios.Workload{Holds: 2, Think: 9000 * ms, Rest: 300 * ms, Nested: []faults.Duration{lease / 2, 2 * lease}}},
-	{Name: "closed", Summary: "one client takes the lock twice, and closes it in the second hold", needs: []string{"closes", "lost_sign"}, clients: 1,
+	{Name: "closed", Summary: "one client takes the lock twice, and closes it in the second hold", needs: []string{"closes", "lost_sign"}, only: onOnePrimary, clients: 1,
 		work: scenarios.Workload{Holds: 2, Think: 600 * ms, Rest: 300 * ms, Close: 1200 * ms}},
 	{Name: "one-hold", Summary: "one client takes the lock once", pairs: true, clients: 1,
 		work: scenarios.Workload{Holds: 1, Think: 200 * ms}},
@@ -89,6 +89,7 @@ func of[T any](v T) *T { return &v }
 
 func fair(l *subject.Subject) bool          { return l.Promises().Fairness }
 func severalOrFair(l *subject.Subject) bool { return l.Groups > 1 || fair(l) }
+func onOnePrimary(l *subject.Subject) bool  { return l.Groups < 2 }
 
 // Names are the names of all bases.
 func Names() []string {
