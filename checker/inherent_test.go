@@ -414,6 +414,9 @@ func TestInherent(t *testing.T) {
 		{"a server lost the hold, and its replica took its place with it", Linearizable, plain,
 			takenAgain + onReplica + emptied + givesBackThere, "came back without the hold at 0.110 s",
 			plain, takenAgain + onReplica + givesBackThere},
+		{"a server lost the hold, and its owner dies when it notices that", Linearizable, telling,
+			takeRenewed + emptied + "120 c1 lost\n120 fault start 2 crash c1\n120 c1 crash", "came back without the hold at 0.110 s",
+			telling, takeRenewed + "120 c1 lost\n120 fault start 2 crash c1\n120 c1 crash"},
 		{"a server lost the hold, its owner is told, and the replica with it answers later", Errors, total, // not a violation of errors
 			takenAgain + onReplica + emptied + "120 c1 lost\n" + givesBackThere, "ok",
 			total, takenAgain + onReplica + "120 c1 lost\n" + givesBackThere},

@@ -401,6 +401,8 @@ func (t *trace) explain(o *op) Verdict {
 			o.owner, at(o.ret), held)
 	case o.granted():
 		return v("%s was granted the lock at %s with count %d, which no order of the operations allows", o.owner, at(o.ret), o.res.Count)
+	case o.f == history.Acquire && o.failed(history.ErrLost):
+		return v("the acquire of %s failed at %s, while the lease of its hold still ran: it reported a loss", o.owner, at(o.ret))
 	case o.f == history.Acquire:
 		return v("%s was refused the lock as busy at %s; nobody else can have held it at any time since its request at %s", o.owner, at(o.ret), at(o.inv))
 	case o.f == history.Release && o.kind == history.OK:

@@ -46,7 +46,7 @@ func story(t testing.TB, h history.Header, text string) *history.History {
 		num := func(key string) int64 { return number(t, opts[key]) }
 		raw := func(key string) int64 { n, _ := strconv.ParseInt(opts[key], 10, 64); return n }
 		result := func() *history.Result {
-			return &history.Result{Count: int(raw("count")), Token: uint64(raw("token")), Value: raw("value"), Until: num("until"), Error: opts["err"], Message: opts["msg"]}
+			return &history.Result{Count: int(raw("count")), Token: uint64(raw("token")), Value: raw("value"), Until: num("until"), Since: num("since"), Error: opts["err"], Message: opts["msg"]}
 		}
 		switch plain[0] {
 		case "end":
@@ -138,9 +138,9 @@ func story(t testing.TB, h history.Header, text string) *history.History {
 			case "stopped":
 				e.Kind, e.F = history.Note, history.Stopped
 			case "crash":
-				e.Kind, e.F, e.Owner, e.Lock = history.Note, history.Crashed, "", ""
+				e.Kind, e.F, e.Owner, e.Lock, e.Result = history.Note, history.Crashed, "", "", result()
 			case "closed":
-				e.Kind, e.F, e.Owner, e.Lock = history.Note, history.Closed, "", ""
+				e.Kind, e.F, e.Owner, e.Lock, e.Result = history.Note, history.Closed, "", "", result()
 			case "panic":
 				e.Kind, e.F, e.Result = history.Note, history.Panic, result()
 			default:
