@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
+	"net"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -155,7 +156,9 @@ func call[T any](ctx context.Context, c *Client, f func(context.Context) (T, err
 		return zero, err
 	}
 	if c.direct {
-		return f(ctx)
+		val, err := f(ctx)
+		awaitEnd(ctx, err)
+		return val, err
 	}
 	ch := make(chan result, 1)
 	c.ops.Go(func() {
@@ -164,6 +167,7 @@ func call[T any](ctx context.Context, c *Client, f func(context.Context) (T, err
 	})
 	select {
 	case r := <-ch:
+		awaitEnd(ctx, r.err)
 		return r.val, r.err
 	case <-ctx.Done():
 	}
@@ -172,6 +176,23 @@ func call[T any](ctx context.Context, c *Client, f func(context.Context) (T, err
 		return r.val, r.err
 	default:
 		return zero, ctx.Err()
+	}
+}
+
+// deadlineSlack is how much earlier than its context a connection may time out at
+// the deadline of both.
+const deadlineSlack = time.Millisecond
+
+// awaitEnd waits for the end of ctx if err is a timeout of the network at the
+// deadline of ctx. So the failure counts as the end of ctx, whichever timer fires
+// first. The error stays, because it may say that no server got the request.
+func awaitEnd(ctx context.Context, err error) {
+	var failure net.Error
+	if !errors.As(err, &failure) || !failure.Timeout() {
+		return
+	}
+	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < deadlineSlack {
+		<-ctx.Done()
 	}
 }
 

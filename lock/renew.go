@@ -260,6 +260,9 @@ func (c *Client) sendRenewals(ctx context.Context, batch []*renewal, oneName boo
 		return outcomes, nil
 	})
 	for i, chunk := range chunks {
+		if err == nil {
+			awaitEnd(ctx, outcomes[i].err)
+		}
 		for j, r := range chunk {
 			switch {
 			case err != nil:
