@@ -58,7 +58,17 @@ type FairLock struct {
 // NewFairLock returns the fair lock called name. It sends no request.
 func (c *Client) NewFairLock(name string) *FairLock { return &FairLock{c, name} }
 
-// Acquire waits for its turn; see [Client.Acquire].
+// Acquire waits for its turn until ctx ends or [Wait] is over. Without a wait it
+// is [Client.Acquire].
+//
+// An outage of the server does not end the wait of an owner that has a place. The
+// polls go on, and the owner continues at the end of the queue if its place is
+// gone. Only a failed acquire request ends the wait, with [ErrRefused] or
+// [ErrUnknown]: the first request, one for a new place, or one that confirms a
+// hand-off.
+//
+// If the wait ends and no server confirms that the owner has left the queue, the
+// error is ErrUnknown, joined with that of ctx if ctx has ended.
 func (l *FairLock) Acquire(ctx context.Context, opts ...AcquireOption) (*Hold, error) {
 	a := NewAcquire(opts)
 	return l.c.hold(ctx, l.name, a, !a.bounded, true)
