@@ -9,6 +9,7 @@ import (
 	"hash/fnv"
 	"math/rand/v2"
 	"net"
+	"reflect"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -56,7 +57,7 @@ type Client struct {
 // way. But with the option, a cancelled context or Close does not interrupt a
 // request that the server leaves unanswered: the timeouts of rdb end it.
 func New(rdb redis.UniversalClient, opts ...Option) (*Client, error) {
-	if rdb == nil {
+	if isNil(rdb) {
 		return nil, errors.New("lock: no Redis client")
 	}
 	if _, ok := rdb.(*redis.Ring); ok {
@@ -194,6 +195,15 @@ func awaitEnd(ctx context.Context, err error) {
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < deadlineSlack {
 		<-ctx.Done()
 	}
+}
+
+// isNil reports whether there is no Redis client, also behind a typed nil pointer.
+func isNil(rdb redis.UniversalClient) bool {
+	if rdb == nil {
+		return true
+	}
+	v := reflect.ValueOf(rdb)
+	return v.Kind() == reflect.Pointer && v.IsNil()
 }
 
 // withDone returns a context that also ends when the client is closed.

@@ -94,7 +94,7 @@ type Grant struct {
 	Until time.Time
 }
 
-// AcquireOption changes one call of Lock or TryLock.
+// AcquireOption changes one call of Lock or TryLock. A nil one changes nothing.
 type AcquireOption func(*Acquire)
 
 // Acquire holds the settings of one acquire. Implementations of [Locker] build
@@ -110,7 +110,9 @@ type Acquire struct {
 func NewAcquire(opts []AcquireOption) Acquire {
 	var a Acquire
 	for _, opt := range opts {
-		opt(&a)
+		if opt != nil {
+			opt(&a)
+		}
 	}
 	return a
 }

@@ -84,6 +84,9 @@ func (l *FairLock) TryAcquire(ctx context.Context, opts ...AcquireOption) (*Hold
 
 // Do runs work under the lock; see [Client.Do].
 func (l *FairLock) Do(ctx context.Context, work func(ctx context.Context, h *Hold) error, opts ...AcquireOption) error {
+	if work == nil {
+		return errNoWork
+	}
 	h, err := l.Acquire(ctx, opts...)
 	if err != nil {
 		return err

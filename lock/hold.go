@@ -47,14 +47,20 @@ func (c *Client) TryAcquire(ctx context.Context, name string, opts ...AcquireOpt
 //
 // Do returns the error of work, joined with that of the release. A nil error
 // means that work succeeded and that the lock was held to its end. An error
-// before work starts is that of [Client.Acquire].
+// before work starts is that of [Client.Acquire]. Without work, Do returns an
+// error and does not acquire the lock.
 func (c *Client) Do(ctx context.Context, name string, work func(ctx context.Context, h *Hold) error, opts ...AcquireOption) (err error) {
+	if work == nil {
+		return errNoWork
+	}
 	h, err := c.Acquire(ctx, name, opts...)
 	if err != nil {
 		return err
 	}
 	return h.do(ctx, work)
 }
+
+var errNoWork = errors.New("lock: no work to do under the lock")
 
 // do runs work under the hold, and releases it.
 func (h *Hold) do(ctx context.Context, work func(context.Context, *Hold) error) (err error) {

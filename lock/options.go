@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Option changes a [Client].
+// Option changes a [Client]. A nil one changes nothing.
 type Option func(*config)
 
 type config struct {
@@ -32,7 +32,9 @@ func newConfig(opts []Option) (config, error) {
 		unlockTimeout: 5 * time.Second,
 	}
 	for _, opt := range opts {
-		opt(&c)
+		if opt != nil {
+			opt(&c)
+		}
 	}
 	switch {
 	case c.lease < 10*time.Millisecond:

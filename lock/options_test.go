@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/holdfast-go/holdfast/lock"
 )
 
@@ -111,6 +113,51 @@ func TestWithKeyPrefix(t *testing.T) {
 		}
 		if _, err := c.TryAcquire(t.Context(), ""); err == nil {
 			t.Error("the prefix alone is accepted as a name")
+		}
+	})
+}
+
+// wrapped is a Redis client of a user's own.
+type wrapped struct{ redis.UniversalClient }
+
+// A client that was never made is found where it is handed over, and not by a panic of the
+// first request.
+func TestNew_noRedisClient(t *testing.T) {
+	want := "lock: no Redis client"
+	for _, rdb := range []redis.UniversalClient{nil, (*redis.Client)(nil), (*redis.ClusterClient)(nil), (*redis.Ring)(nil), (*wrapped)(nil)} {
+		if _, err := lock.New(rdb); err == nil || err.Error() != want {
+			t.Errorf("%T: got %v, want %q", rdb, err, want)
+		}
+	}
+}
+
+// An option that is not set, such as one in a variable, leaves the default.
+func TestOptions_nilChangesNothing(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		c := w.client(nil, lock.WithFencing(), nil)
+		h := must[*lock.Hold](t)(c.Acquire(t.Context(), "orders", nil, lock.Lease(time.Minute), nil))
+		if h.Token() == 0 || h.Remaining() < 55*time.Second || h.Remaining() > time.Minute {
+			t.Errorf("token %d, remaining %v", h.Token(), h.Remaining())
+		}
+		_, err := lock.NewMultiLock(c.NewLock("orders", "a")).TryLock(t.Context(), nil)
+		wantErr(t, "a group with a nil option", err, lock.ErrBusy)
+	})
+}
+
+// Do without work says so before it takes the lock.
+func TestDo_withoutWork(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		c := w.client()
+		for name, err := range map[string]error{
+			"Client":   c.Do(t.Context(), "orders", nil),
+			"FairLock": c.NewFairLock("orders").Do(t.Context(), nil),
+		} {
+			if err == nil || !strings.Contains(err.Error(), "no work") {
+				t.Errorf("%s: got %v", name, err)
+			}
+		}
+		if n := w.count("EVAL"); n != 0 {
+			t.Errorf("%d requests for no work", n)
 		}
 	})
 }
