@@ -29,11 +29,10 @@ func (s *state) acquire(ctx context.Context, a Acquire, forever bool) (Grant, *h
 // wait is acquire without its observer.
 func (s *state) wait(ctx context.Context, a Acquire, forever bool) (_ Grant, _ *holding, failure error) {
 	lease, renewed := a.Lease, false
-	switch {
-	case lease == 0:
+	if lease == 0 {
 		lease, renewed = s.c.cfg.lease, true
-	case lease < time.Millisecond:
-		return Grant{}, nil, fmt.Errorf("lock: lease %v is below 1ms", lease)
+	} else if err := checkLease(lease, time.Millisecond); err != nil {
+		return Grant{}, nil, err
 	}
 	s.c.learnShards(ctx, s.names.lock)
 	start := time.Now()

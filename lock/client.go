@@ -63,7 +63,15 @@ func New(rdb redis.UniversalClient, opts ...Option) (*Client, error) {
 	if _, ok := rdb.(*redis.Ring); ok {
 		return nil, errors.New("lock: a ring of servers is not supported")
 	}
-	cfg, err := newConfig(opts)
+	direct, readTimeout, oneName := false, time.Duration(0), false
+	switch rdb := rdb.(type) {
+	case *redis.Client:
+		direct, readTimeout = rdb.Options().ContextTimeoutEnabled, rdb.Options().ReadTimeout
+	case *redis.ClusterClient:
+		direct, readTimeout = rdb.Options().ContextTimeoutEnabled, rdb.Options().ReadTimeout
+		oneName = true
+	}
+	cfg, err := newConfig(opts, readTimeout)
 	if err != nil {
 		return nil, err
 	}
@@ -82,17 +90,13 @@ func New(rdb redis.UniversalClient, opts ...Option) (*Client, error) {
 		states: make(map[stateKey]*state),
 		calls:  make(calls),
 		lines:  make(map[string]*line),
+
+		oneName: oneName,
+		direct:  direct,
 	}
 	// Serials keep growing after a process with the same id restarts.
 	c.serial.Store(uint64(time.Now().UnixMicro()))
 	c.life, c.end = context.WithCancel(context.Background())
-	switch rdb := rdb.(type) {
-	case *redis.Client:
-		c.direct = rdb.Options().ContextTimeoutEnabled
-	case *redis.ClusterClient:
-		c.direct = rdb.Options().ContextTimeoutEnabled
-		c.oneName = true
-	}
 	c.hub = newHubs(c)
 	return c, nil
 }

@@ -24,6 +24,7 @@ package lock
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 )
 
@@ -117,8 +118,25 @@ func NewAcquire(opts []AcquireOption) Acquire {
 	return a
 }
 
+// leaseMax is the longest lease. A server adds its clock to a lease, and refuses a
+// sum that is too great for it.
+const leaseMax = 100 * 365 * 24 * time.Hour
+
+// checkLease refuses a lease that no server or no owner could count.
+func checkLease(d, least time.Duration) error {
+	switch {
+	case d < least:
+		return fmt.Errorf("lock: lease %v is below %v", d, least)
+	case d > leaseMax:
+		return fmt.Errorf("lock: lease %v is above 100 years", d)
+	}
+	return nil
+}
+
 // Lease requests a hold of duration d without renewal. d must be at least a
-// millisecond; 0 means the lock's default.
+// millisecond, and at least 3ms for a [MultiLock] or [RedLock], whose allowance
+// for drift uses up a shorter one. It must be at most 100 years. 0 means the
+// lock's default.
 func Lease(d time.Duration) AcquireOption { return func(a *Acquire) { a.Lease = d } }
 
 // Wait makes TryLock wait for up to d, and limits the wait of [Client.Acquire]
@@ -130,7 +148,7 @@ func Wait(d time.Duration) AcquireOption {
 // Extender is implemented by lockers whose owner can prolong its hold.
 type Extender interface {
 	// Extend makes the innermost hold last for at least d from now, and never
-	// shortens it. It returns ErrLost or ErrNotHeld if there is no such hold. After
+	// shortens it. The locks of this package accept 1ms to 100 years. It returns ErrLost or ErrNotHeld if there is no such hold. After
 	// ErrUnknown the hold lasts as long as before, or longer.
 	Extend(ctx context.Context, d time.Duration) error
 }

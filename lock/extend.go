@@ -16,8 +16,11 @@ func (s *state) validity() time.Time {
 
 // extend makes the innermost hold last for at least d from now.
 func (s *state) extend(ctx context.Context, d time.Duration) error {
-	if d < time.Millisecond {
+	switch {
+	case d < time.Millisecond:
 		return fmt.Errorf("lock: an extension by %v is below 1ms", d)
+	case d > leaseMax:
+		return fmt.Errorf("lock: an extension by %v is above 100 years", d)
 	}
 	op, cancel := s.c.withDone(ctx)
 	defer cancel()

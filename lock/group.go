@@ -92,8 +92,10 @@ func (g *group) acquire(ctx context.Context, opts []AcquireOption, forever bool,
 	if len(g.members) == 0 {
 		return Grant{}, errors.New("lock: a group without members")
 	}
-	if a.Lease < 0 || a.Lease > 0 && a.Lease < time.Millisecond {
-		return Grant{}, fmt.Errorf("lock: lease %v is below 1ms", a.Lease)
+	if a.Lease != 0 {
+		if err := checkLease(a.Lease, groupLeaseMin); err != nil {
+			return Grant{}, err
+		}
 	}
 	var deadline time.Time
 	if !forever && a.Wait > 0 {
@@ -176,6 +178,10 @@ func (g *group) run(ctx context.Context, w *groupWatch, a Acquire, deadline time
 	}
 	return run(ctx, a, deadline)
 }
+
+// groupLeaseMin is the shortest lease in full milliseconds of which drift leaves
+// anything.
+const groupLeaseMin = 3 * time.Millisecond
 
 // drift is Redlock's allowance for clocks that run at different rates.
 func drift(lease time.Duration) time.Duration { return lease/100 + 2*time.Millisecond }

@@ -118,6 +118,7 @@ func (h *Hold) Release(ctx context.Context) error {
 }
 
 // Extend makes the hold last for at least d from now, and never shortens it.
+// d is at least 1ms and at most 100 years.
 // The watchdog goes on to renew a renewed hold. Extend returns [ErrLost],
 // [ErrNotHeld], or [ErrUnknown] if the server did not answer: then the hold
 // lasts as long as before, or longer.

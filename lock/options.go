@@ -25,7 +25,9 @@ type config struct {
 	unlockTimeout time.Duration
 }
 
-func newConfig(opts []Option) (config, error) {
+// newConfig applies opts. readTimeout is that of the Redis client, 0 or less if it
+// has none.
+func newConfig(opts []Option, readTimeout time.Duration) (config, error) {
 	c := config{
 		lease:         30 * time.Second,
 		safetyPoll:    time.Second,
@@ -39,6 +41,8 @@ func newConfig(opts []Option) (config, error) {
 	switch {
 	case c.lease < 10*time.Millisecond:
 		return c, fmt.Errorf("lock: watchdog timeout %v is below 10ms", c.lease)
+	case c.lease > leaseMax:
+		return c, fmt.Errorf("lock: watchdog timeout %v is above 100 years", c.lease)
 	case c.safetyPoll < time.Millisecond:
 		return c, fmt.Errorf("lock: safety poll %v is below 1ms", c.safetyPoll)
 	case c.unlockTimeout < time.Millisecond:
@@ -48,6 +52,13 @@ func newConfig(opts []Option) (config, error) {
 	case c.acks > 0 && c.acksTimeout < time.Millisecond:
 		// WAIT reads 0 as no timeout.
 		return c, fmt.Errorf("lock: replica acks timeout %v is below 1ms", c.acksTimeout)
+	case c.acks > 0 && readTimeout > 0 && c.acksTimeout >= readTimeout:
+		return c, fmt.Errorf("lock: replica acks timeout %v is not below the read timeout of the Redis client, %v", c.acksTimeout, readTimeout)
+	}
+	if c.prefix != "" {
+		if _, err := newNames(c.prefix); err != nil {
+			return c, fmt.Errorf("lock: the braces of the key prefix %q are no hash tag", c.prefix)
+		}
 	}
 	if c.logger != nil {
 		c.observer = logTo(c.logger, c.observer)
@@ -68,20 +79,22 @@ func newID() string {
 }
 
 // WithWatchdogTimeout sets the lease of a hold without [Lease]. The watchdog
-// renews it three times per lease. At least 10ms. The default is 30s.
+// renews it three times per lease. At least 10ms, and at most 100 years. The
+// default is 30s.
 func WithWatchdogTimeout(d time.Duration) Option { return func(c *config) { c.lease = d } }
 
 // WithReplicaAcks makes a grant count only if n replicas confirm it within
 // timeout. Otherwise the lock releases it and tries again while the call may
 // wait, and then returns [ErrAcks]. The timeout must be shorter than the read
-// timeout of the Redis client. This narrows the window in which a failover
+// timeout of the Redis client, and New refuses another one. This narrows the window in which a failover
 // loses the lock, but does not close it. The default is 0: no confirmation.
 func WithReplicaAcks(n int, timeout time.Duration) Option {
 	return func(c *config) { c.acks, c.acksTimeout = n, timeout }
 }
 
 // WithKeyPrefix puts prefix before the name of every lock, auxiliary keys
-// included. The default is none.
+// included. New refuses a prefix with braces that are no hash tag, as "a}b{". The
+// default is none.
 func WithKeyPrefix(prefix string) Option { return func(c *config) { c.prefix = prefix } }
 
 // fencing is the source of tokens.

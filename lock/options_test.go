@@ -1,6 +1,8 @@
 package lock_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -158,6 +160,118 @@ func TestDo_withoutWork(t *testing.T) {
 		}
 		if n := w.count("EVAL"); n != 0 {
 			t.Errorf("%d requests for no work", n)
+		}
+	})
+}
+
+// A lease that a server cannot count is refused before a request, at once and not after
+// every attempt. A lease of a century works.
+func TestLease_longest(t *testing.T) {
+	const longest, century = time.Duration(1<<63 - 1), 100 * 365 * 24 * time.Hour
+	inBubble(t, func(t *testing.T, w *world) {
+		refused := func(what string, err error) {
+			t.Helper()
+			if err == nil || !strings.HasPrefix(err.Error(), "lock: ") || !strings.HasSuffix(err.Error(), " is above 100 years") {
+				t.Errorf("%s: got %v", what, err)
+			}
+		}
+		ctx := t.Context()
+		for _, d := range []time.Duration{century + 1, longest} {
+			_, err := lock.New(w.redis(), lock.WithWatchdogTimeout(d))
+			refused("watchdog", err)
+			c := w.client()
+			_, err = c.TryAcquire(ctx, "orders", lock.Lease(d))
+			refused("TryAcquire", err)
+			_, err = c.NewFairLock("orders").Acquire(ctx, lock.Lease(d))
+			refused("FairLock", err)
+			_, err = lock.NewRedLock(c.NewLock("orders", "a")).TryLock(ctx, lock.Lease(d))
+			refused("RedLock", err)
+			if n := w.count("EVAL"); n != 0 {
+				t.Errorf("%d requests with a lease of %v", n, d)
+			}
+		}
+		c := w.client(lock.WithWatchdogTimeout(century))
+		h := must[*lock.Hold](t)(c.TryAcquire(ctx, "orders", lock.Lease(century)))
+		if h.Remaining() < century/2 {
+			t.Errorf("remaining %v", h.Remaining())
+		}
+		n := w.count("EVAL")
+		refused("Extend", h.Extend(ctx, century+1))
+		refused("Extend", h.Extend(ctx, longest))
+		if w.count("EVAL") != n {
+			t.Error("an extension that is refused was sent")
+		}
+		if err := errors.Join(h.Extend(ctx, century), h.Release(ctx)); err != nil {
+			t.Error(err)
+		}
+		h = must[*lock.Hold](t)(c.NewFairLock("orders").Acquire(ctx))
+		if err := h.Release(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// WAIT must end before the Redis client gives its answer up: else every acquire is of
+// unknown outcome.
+func TestWithReplicaAcks_withinTheReadTimeout(t *testing.T) {
+	for _, tt := range []struct {
+		rdb     redis.UniversalClient
+		timeout time.Duration
+		ok      bool
+	}{
+		{redis.NewClient(&redis.Options{ReadTimeout: time.Second}), time.Second, false},
+		{redis.NewClient(&redis.Options{ReadTimeout: time.Second}), time.Second - 1, true},
+		{redis.NewClient(&redis.Options{}), time.Hour, false},
+		{redis.NewClient(&redis.Options{ReadTimeout: -1}), time.Hour, true},
+		{redis.NewClusterClient(&redis.ClusterOptions{ReadTimeout: time.Second}), time.Second, false},
+		{redis.NewClusterClient(&redis.ClusterOptions{ReadTimeout: -1}), time.Hour, true},
+	} {
+		c, err := lock.New(tt.rdb, lock.WithReplicaAcks(1, tt.timeout))
+		if tt.ok != (err == nil) || err != nil && !strings.Contains(err.Error(), "not below the read timeout") {
+			t.Errorf("%T, %v: got %v", tt.rdb, tt.timeout, err)
+		}
+		if c != nil {
+			c.Close()
+		}
+		tt.rdb.Close()
+	}
+}
+
+// A prefix that makes every name invalid is refused with it, and not by each call.
+func TestWithKeyPrefix_braces(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		for _, prefix := range []string{"a}b{", "{", "}", "{}", "x{y"} {
+			if _, err := lock.New(w.redis(), lock.WithKeyPrefix(prefix)); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("%q", prefix)) {
+				t.Errorf("prefix %q: got %v", prefix, err)
+			}
+		}
+		for _, prefix := range []string{"", "shop:", "{shop}", "{shop}:", "x{shop}"} {
+			c := w.client(lock.WithKeyPrefix(prefix))
+			h := must[*lock.Hold](t)(c.TryAcquire(t.Context(), "orders"))
+			if err := h.Release(t.Context()); err != nil {
+				t.Errorf("prefix %q: %v", prefix, err)
+			}
+		}
+	})
+}
+
+// A lease that the allowance for drift uses up can never be granted, so a group must not
+// try until the context ends.
+func TestGroup_leaseOfWhichDriftLeavesNothing(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		w.setLatency(time.Microsecond)
+		l := w.client().NewLock("orders", "a")
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		for name, group := range map[string]lock.Locker{"MultiLock": lock.NewMultiLock(l), "RedLock": lock.NewRedLock(l)} {
+			for _, d := range []time.Duration{-1, time.Millisecond, 2 * time.Millisecond, 3*time.Millisecond - 1} {
+				_, err := group.Lock(ctx, lock.Lease(d))
+				if err == nil || err.Error() != fmt.Sprintf("lock: lease %v is below 3ms", d) {
+					t.Errorf("%s with a lease of %v: got %v", name, d, err)
+				}
+			}
+			must[lock.Grant](t)(group.Lock(ctx, lock.Lease(3*time.Millisecond)))
+			must[int](t)(group.Unlock(ctx))
 		}
 	})
 }
