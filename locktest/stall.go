@@ -29,7 +29,7 @@ type stallError struct {
 // Error implements error.
 func (e *stallError) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "the run did not end within %v: the lock spins without waiting, or holds a mutex while it waits for the network", stall)
+	b.WriteString(e.what())
 	for _, s := range e.waiting {
 		fmt.Fprintf(&b, "\n\nwaits for a mutex, or runs:\n%s", s)
 	}
@@ -37,6 +37,76 @@ func (e *stallError) Error() string {
 		fmt.Fprintf(&b, "\n\nwaits for the network, and may hold the mutex:\n%s", s)
 	}
 	return b.String()
+}
+
+func (e *stallError) what() string {
+	if e.deadlocked() {
+		return "the run stands still: a mutex is held across a wait for the network, and virtual time does not pass while somebody waits for a mutex"
+	}
+	return fmt.Sprintf("the run did not end within %v: the lock spins without waiting, or holds a mutex while it waits for the network", stall)
+}
+
+// deadlocked reports whether all that does not wait for virtual time waits for a mutex.
+// Then nothing in the run goes on.
+func (e *stallError) deadlocked() bool {
+	return len(e.waiting) > 0 && !slices.ContainsFunc(e.waiting, func(s string) bool {
+		head, _, _ := strings.Cut(s, "\n")
+		return !strings.Contains(head, "Mutex.")
+	})
+}
+
+// Short is the error with the calls of one goroutine that waits for a mutex, and of one
+// that may hold it.
+func (e *stallError) Short() string {
+	var b strings.Builder
+	b.WriteString(e.what())
+	if len(e.waiting) > 0 {
+		fmt.Fprintf(&b, "\n%s for a mutex, or runs:\n\t%s", waits(e.waiting), strings.Join(calls(e.waiting[0]), "\n\t"))
+	}
+	if len(e.holding) > 0 {
+		fmt.Fprintf(&b, "\n%s for the network, and may hold the mutex:\n\t%s", waits(e.holding), strings.Join(calls(e.holder()), "\n\t"))
+	}
+	return b.String()
+}
+
+// waits says that the first of some goroutines waits.
+func waits(all []string) string {
+	if len(all) == 1 {
+		return "a goroutine waits"
+	}
+	return fmt.Sprintf("the first of %d goroutines waits", len(all))
+}
+
+// holder is the goroutine that most likely holds the mutex: one of go-redis only if the
+// mutex is that of go-redis.
+func (e *stallError) holder() string {
+	for _, s := range e.holding {
+		_, by, _ := strings.Cut(s, "created by ")
+		if e.Unwrap() != nil && acrossNetworkIn(s) || e.Unwrap() == nil && !strings.Contains(by, "redis/go-redis") {
+			return s
+		}
+	}
+	return e.holding[0]
+}
+
+// ofHarness are the parts of holdfast whose calls are not those of a lock.
+var ofHarness = []string{"sim.", "play", "subject.", "locktest.(*"}
+
+// calls are the calls of a stack with their lines, without those of the harness, of the
+// runtime and of the inside of go-redis.
+func calls(stack string) []string {
+	lines := strings.Split(stack, "\n")[1:]
+	var all []string
+	for i := 0; i+1 < len(lines) && !strings.HasPrefix(lines[i], "created by "); i += 2 {
+		part, ours := strings.CutPrefix(lines[i], "github.com/holdfast-go/holdfast/")
+		ours = ours && slices.ContainsFunc(ofHarness, func(p string) bool { return strings.HasPrefix(part, p) })
+		runtime := slices.ContainsFunc([]string{"internal/", "runtime.", "sync."}, func(p string) bool { return strings.HasPrefix(lines[i], p) })
+		inside := slices.ContainsFunc([]string{"go-redis/v9/internal/", "v9.(*baseClient).", "v9.(*hooksMixin)."}, func(p string) bool { return strings.Contains(lines[i], p) })
+		if !ours && !runtime && !inside {
+			all = append(all, lines[i]+" "+strings.TrimSpace(lines[i+1]))
+		}
+	}
+	return all
 }
 
 // errOfClient is a stall of go-redis alone.
@@ -48,12 +118,15 @@ var acrossNetwork = []string{"go-redis/v9.(*PubSub).", "go-redis/v9.(*cmdsInfoCa
 
 // Unwrap returns errOfClient if a goroutine waits for such a mutex.
 func (e *stallError) Unwrap() error {
-	for _, part := range acrossNetwork {
-		if slices.ContainsFunc(e.waiting, func(s string) bool { return strings.Contains(s, part) }) {
-			return errOfClient
-		}
+	if slices.ContainsFunc(e.waiting, acrossNetworkIn) {
+		return errOfClient
 	}
 	return nil
+}
+
+// acrossNetworkIn reports whether a goroutine is in such a part.
+func acrossNetworkIn(stack string) bool {
+	return slices.ContainsFunc(acrossNetwork, func(part string) bool { return strings.Contains(stack, part) })
 }
 
 // guarded plays a run, and leaves it behind when it does not end.
@@ -73,9 +146,13 @@ func guarded(run func() (*play.Played, error)) (*play.Played, error) {
 	return a.played, a.err
 }
 
+// still is how many seconds a run is without use of the processor before watched looks
+// for a deadlock.
+var still = 5
+
 // watched runs what plays a scenario, and leaves it behind when it does not end:
 // then the error is a [*stallError].
-func watched(run func()) error {
+func watched(run func()) *stallError {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -84,7 +161,7 @@ func watched(run func()) error {
 	began := time.Now()
 	start, unmeasured := processor.Time()
 	const look = time.Second
-	for used := start; ; {
+	for used, quiet := start, 0; ; {
 		timer := time.NewTimer(min(look, stall))
 		select {
 		case <-done:
@@ -95,11 +172,23 @@ func watched(run func()) error {
 		now, _ := processor.Time()
 		idle := now-used < look/50
 		used = now
+		if quiet++; !idle || unmeasured != nil {
+			quiet = 0
+		}
+		if quiet >= still {
+			quiet = 0
+			if e := stuck(stacks.All()); e.deadlocked() {
+				return e
+			}
+		}
 		if now-start > stall || time.Since(began) > stall && (idle || unmeasured != nil) {
 			return stuck(stacks.All())
 		}
 	}
 }
+
+// ofNetwork are the calls in which a goroutine waits for the network.
+var ofNetwork = []string{"holdfast/sim.(*pipe).wait", "holdfast/sim.(*World).dial", "go-redis/v9/internal/pool.(*ConnPool)."}
 
 // stuck finds in the newest bubble who stands still. Bubbles count upwards, and
 // older ones are runs that were left behind.
@@ -115,7 +204,7 @@ func stuck(all []string) *stallError {
 		case newest == 0 || bubble(s) != newest:
 		case !strings.Contains(head, "(durable)"):
 			e.waiting = append(e.waiting, stacks.Plain(s))
-		case strings.Contains(s, "holdfast/sim.(*pipe).wait") && !strings.Contains(s, "created by github.com/holdfast-go/holdfast/sim."):
+		case slices.ContainsFunc(ofNetwork, func(part string) bool { return strings.Contains(s, part) }) && !strings.Contains(s, "created by github.com/holdfast-go/holdfast/sim."):
 			e.holding = append(e.holding, stacks.Plain(s))
 		}
 	}

@@ -59,6 +59,54 @@ func TestAStallFailsAlone(t *testing.T) {
 	}
 }
 
+// TestStalls is what TestExhaustStopsAfterStalls runs.
+func TestStalls(t *testing.T) {
+	if os.Getenv(deadlocked) == "" {
+		return // not asked for
+	}
+	still = 1
+	var shared sync.Mutex
+	taken := errors.New("taken")
+	Exhaust(t, Lock{
+		Claims: Claims{Waits: true, Cancels: true, Lease: true}, Busy: taken,
+		New: func(c *Client, name, owner string) lock.Locker {
+			take := func(ctx context.Context) error {
+				shared.Lock()
+				defer shared.Unlock()
+				if ok, err := c.Redis.SetNX(ctx, name, owner, c.Lease).Result(); err != nil || ok {
+					return err
+				}
+				return taken
+			}
+			return &Funcs{Acquire: take, Try: take, Release: func(ctx context.Context) error { return c.Redis.Del(ctx, name).Err() }}
+		},
+	}, Base("two-tries"), Faults("hold-reply"))
+}
+
+// A lock that stalls under some fault stalls under it at many moments. The user learns of
+// the first at once, and need not wait for all of them.
+func TestExhaustStopsAfterStalls(t *testing.T) {
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^TestStalls$", "-test.v")
+	cmd.Env = append(os.Environ(), deadlocked+"=1", "TMPDIR="+t.TempDir())
+	out, err := cmd.CombinedOutput()
+	if err == nil {
+		t.Fatalf("nothing failed:\n%s", out)
+	}
+	at := 0
+	for _, want := range []string{
+		"locktest: a run stalls. Exhaust stops after 3 of them. The first is two-tries-", ": hold-reply of client-", "a goroutine waits for a mutex, or runs:\n",
+		"stall_test.go", "for the network, and may hold the mutex:\n\tgithub.com/redis/go-redis/v9.", "Exhaust stopped after ", "because 3 of them stalled",
+		"Release the mutex of the lock before it waits for the network.", "--- FAIL: TestStalls/progress_hold-reply",
+	} {
+		i := strings.Index(string(out)[at:], want)
+		if i < 0 {
+			t.Errorf("it does not say %q in its place:\n%s", want, out)
+			continue
+		}
+		at += i
+	}
+}
+
 // A subscription that go-redis connects again stalls every method of it, and a client of
 // a cluster that asks for the table of commands stalls all its commands. That is no fault
 // of the lock, and the other runs go on.

@@ -366,6 +366,9 @@ func (p *playing) take(ctx context.Context, t task, a suite.Answer, further bool
 // cell counts what came of a placement.
 func (p *playing) cell(t task, c cell, out *seen) {
 	w, rule := t.in.in, c.rule
+	if out.Unplayed {
+		return
+	}
 	if out.Same {
 		rule = Outlasts
 		w.counts.Outlasted++

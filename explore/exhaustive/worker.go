@@ -33,7 +33,7 @@ func init() {
 			a.Defect = err.Error()
 			return a
 		}
-		return Answer(l, j, a, func(play func()) error { g(play); return nil })
+		return Answer(l, j, a, func(_ string, play func()) error { g(play); return nil })
 	})
 }
 
@@ -65,6 +65,7 @@ type seen struct {
 	Faulty   []violation `json:"faulty,omitempty"`
 	Inherent []violation `json:"inherent,omitempty"`
 	Unknown  string      `json:"unknown,omitempty"`  // why a run without violation proves nothing
+	Unplayed bool        `json:"unplayed,omitempty"` // see [ErrEnough]
 	Missed   bool        `json:"missed,omitempty"`   // a fault found nothing to strike
 	Source   string      `json:"source,omitempty"`   // the scenario of a violation
 	Differs  string      `json:"differs,omitempty"`  // in what it shows other than the placement instead of it
@@ -126,10 +127,16 @@ func observe(s *scenarios.Scenario, h *history.History, verdicts map[checker.Pro
 // is to blame.
 var ErrNoJudgement = errors.New("nobody knows whether the lock is to blame")
 
-// Answer plays a job of [Options.Play] with a lock, in this process. guard runs
-// what plays one scenario. Its error says that the run never ended, which is the
-// lock's fault unless it is [ErrNoJudgement].
-func Answer(l *subject.Subject, j suite.Job, a suite.Answer, guard func(play func()) error) suite.Answer {
+// ErrEnough says that a guard has not played a run, and plays no other one.
+var ErrEnough = errors.New("nothing more is played")
+
+// Guard runs what plays one scenario, and gets its name and faults in words. Its error
+// says that the run never ended, which is the lock's fault unless it is [ErrNoJudgement].
+// [ErrEnough] leaves the run out.
+type Guard func(run string, play func()) error
+
+// Answer plays a job of [Options.Play] with a lock, in this process.
+func Answer(l *subject.Subject, j suite.Job, a suite.Answer, guard Guard) suite.Answer {
 	o, err := suite.DecodeAs[order](j.Args)
 	if err == nil && o == nil {
 		err = errors.New("there is no placement to play")
@@ -187,7 +194,10 @@ func (o order) play(show func(c cellOrder, all []faults.Spec, build bool) (seen,
 			if err != nil {
 				return nil, err
 			}
-			out.Audited = true
+			if out.Audited = true; audit.Unplayed || other.Unplayed {
+				all[i] = seen{Unplayed: true}
+				continue
+			}
 			if !c.Left || c.Instead != nil {
 				out.Differs = differs(audit, other)
 			}
@@ -199,18 +209,20 @@ func (o order) play(show func(c cellOrder, all []faults.Spec, build bool) (seen,
 
 // show plays a scenario and judges it, and records it in r. With build it adds what
 // it takes to build upon the run.
-func show(s *scenarios.Scenario, l *subject.Subject, r *results.Run, build bool, guard func(play func()) error) (out seen, err error) {
+func show(s *scenarios.Scenario, l *subject.Subject, r *results.Run, build bool, guard Guard) (out seen, err error) {
 	type ended struct { // a run that is left behind may end later
 		played *play.Played
 		look   *simplay.Seen
 		err    error
 	}
 	ends := make(chan ended, 1)
-	hung := guard(func() {
+	hung := guard(inWords(s), func() {
 		played, look, err := simplay.PlayWatched(s, l, Seed, version.Holdfast, simplay.Watch{Moments: build, Messages: build})
 		ends <- ended{played, look, err}
 	})
 	switch {
+	case errors.Is(hung, ErrEnough):
+		return seen{Unplayed: true}, nil
 	case errors.Is(hung, ErrNoJudgement):
 		return seen{Unknown: hung.Error()}, nil
 	case hung != nil:
@@ -239,6 +251,14 @@ func show(s *scenarios.Scenario, l *subject.Subject, r *results.Run, build bool,
 		return out, out.describe(s.Faults, look, played.History)
 	}
 	return out, nil
+}
+
+// inWords names a scenario and tells its faults.
+func inWords(s *scenarios.Scenario) string {
+	if len(s.Faults) == 0 {
+		return s.Name + ", without any fault"
+	}
+	return s.Name + ": " + Placement{Faults: s.Faults}.When()
 }
 
 // describe adds what it takes to build upon a run.
