@@ -3,6 +3,7 @@ package locktest
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"iter"
 	"os"
 	"path/filepath"
@@ -65,10 +66,34 @@ func Exhaust(t *testing.T, l Lock, opts ...Option) {
 	}
 	for _, c := range r.Violated {
 		t.Run(strings.Join(append([]string{string(c.Property)}, c.Faults...), "_"), func(t *testing.T) {
-			t.Errorf("%s after %s: %s\nruns:   %d, the first is %s: %s\nagain:  locktest.Run with locktest.Files(%q)",
-				c.Property, cmp.Or(strings.Join(c.Faults, ", "), "no fault"), c.Reason, c.Count, c.First, cmp.Or(c.When, "no fault"), filepath.Join(dir, c.File))
+			t.Errorf("%s\nagain:  locktest.Run with locktest.Files(%q)", tellPlaced(c), filepath.Join(dir, c.File))
 		})
 	}
+}
+
+// tellPlaced tells a cause, with all that its first run violates.
+func tellPlaced(c exhaustive.Cause) string {
+	var b strings.Builder
+	switch after := strings.Join(c.Faults, ", "); {
+	case c.Bare():
+		fmt.Fprintf(&b, "without any fault: %s: %s\n", c.Property, c.Reason)
+	case after == "":
+		fmt.Fprintf(&b, "%s, not after the fault: %s\n", c.Property, c.Reason)
+	default:
+		fmt.Fprintf(&b, "%s after %s: %s\n", c.Property, after, c.Reason)
+	}
+	for _, o := range c.Also {
+		fmt.Fprintf(&b, "also:   %s: %s\n", o.Property, o.Reason)
+	}
+	switch {
+	case c.Bare():
+		fmt.Fprintf(&b, "runs:   %d, with a fault or without; the first is %s, which has none", c.Count, c.First)
+	case c.Late():
+		fmt.Fprintf(&b, "runs:   %d, the first is %s, whose fault struck at that moment or later: %s", c.Count, c.First, c.When)
+	default:
+		fmt.Fprintf(&b, "runs:   %d, the first is %s: %s", c.Count, c.First, cmp.Or(c.When, "no fault"))
+	}
+	return b.String()
 }
 
 // keepPlaced writes results to a directory of their own.

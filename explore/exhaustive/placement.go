@@ -101,6 +101,7 @@ type workload struct {
 	unable int
 	pairs  map[[2]int]bool // whether two variants go together
 	lock   *subject.Subject
+	bare   seen // its run without a fault
 }
 
 // newWorkload determines the placements of a base.

@@ -199,6 +199,7 @@ func (p *playing) bases(ctx context.Context, bases []Base) ([]*shown, error) {
 			continue
 		}
 		out := &all[0]
+		w.bare = *out
 		if mine && len(out.Faulty)+len(out.Inherent) > 0 {
 			p.count(w, under, b.Name, -1, *out)
 		}
@@ -423,7 +424,7 @@ func (p *playing) oneByOne(ctx context.Context, t task, a suite.Answer, further 
 func (p *playing) count(w *workload, at Placement, name string, n int, out seen) {
 	p.r.take(w, at, name, n, out)
 	if p.Found != nil && len(out.Faulty) > 0 {
-		p.Found(causeOf(out.Faulty[0], at, name, n, out.Source))
+		p.Found(causeOf(out.Faulty, 0, at, name, n, out.Source))
 	}
 }
 
@@ -473,10 +474,10 @@ func (r *Results) take(w *workload, p Placement, name string, n int, out seen) {
 	switch {
 	case len(out.Faulty) > 0:
 		runs.Violated = 1
-		r.Violated = add(r.Violated, causeOf(out.Faulty[0], p, name, n, out.Source))
+		r.Violated = add(r.Violated, w.blame(out.Faulty, p, name, n, out.Source))
 	case len(out.Inherent) > 0:
 		runs.Inherent = 1
-		r.Inherent = add(r.Inherent, causeOf(out.Inherent[0], p, name, n, out.Source))
+		r.Inherent = add(r.Inherent, causeOf(out.Inherent, 0, p, name, n, out.Source))
 	case out.Unknown != "":
 		runs.Unknown = 1
 		r.Unknown[out.Unknown]++

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -194,6 +195,47 @@ func TestShardsJoinedAreTheWhole(t *testing.T) {
 				t.Errorf("two of three shards: missing are %v, %v", m.Missing, err)
 			}
 		})
+	}
+}
+
+// Whoever tests a lock that is wrong without any fault must not be told so once for each
+// fault. What only a fault shows is told apart, and shards agree on the first run.
+func TestAViolationWithoutAFaultIsOneCause(t *testing.T) {
+	o := options(t, "set-without-nx", "", "pause", "reset")
+	o.Shard = suite.Shard{Index: 1, Of: 5}
+	bare := map[string]bool{}
+	var dirs []string
+	for index := range 5 {
+		o.Shard.Index = index + 1
+		dirs = append(dirs, stored(t, played(t, o)))
+	}
+	m, err := exhaustive.Merge(dirs)
+	must.Succeed(t, err)
+	for _, c := range m.Violated {
+		if c.Bare() {
+			bare[fmt.Sprint(c.Property, c.Class)] = true
+			if c.Count < 10 || c.When != "" || len(c.Faults) > 0 {
+				t.Errorf("%d runs after %v: %s", c.Count, c.Faults, c.When)
+			}
+		}
+	}
+	if len(bare) == 0 {
+		t.Fatal("nothing is violated without a fault")
+	}
+	o.Shard = suite.Shard{Index: 1, Of: 1}
+	whole := played(t, o)
+	if len(whole.Violated) != len(m.Violated) {
+		t.Fatalf("whole: %d causes, joined: %d", len(whole.Violated), len(m.Violated))
+	}
+	for i, c := range whole.Violated {
+		if j := m.Violated[i]; c.First != j.First || c.Count != j.Count {
+			t.Errorf("whole: %s in %d runs, joined: %s in %d", c.First, c.Count, j.First, j.Count)
+		}
+	}
+	var text strings.Builder
+	must.Succeed(t, whole.Text(&text))
+	if !regexp.MustCompile(`(?m)^\d+ +exclusion +without any +`).MatchString(text.String()) {
+		t.Errorf("the table does not say that it takes no fault:\n%s", text.String())
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 
 // Text prints the results for people.
 func (r Results) Text(w io.Writer) error {
-	return r.print(w, func(rows [][]string) error {
+	return r.print(w, true, func(rows [][]string) error {
 		tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 		for _, row := range rows {
 			fmt.Fprintln(tw, strings.Join(row, "\t"))
@@ -25,7 +25,7 @@ func (r Results) Text(w io.Writer) error {
 
 // Markdown prints the results with tables as GitHub shows them.
 func (r Results) Markdown(w io.Writer) error {
-	return r.print(w, func(rows [][]string) error {
+	return r.print(w, false, func(rows [][]string) error {
 		for i, row := range rows {
 			fmt.Fprintf(w, "| %s |\n", strings.Join(row, " | "))
 			if i == 0 {
@@ -36,7 +36,7 @@ func (r Results) Markdown(w io.Writer) error {
 	})
 }
 
-func (r Results) print(w io.Writer, table func([][]string) error) error {
+func (r Results) print(w io.Writer, also bool, table func([][]string) error) error {
 	if r.Interrupted {
 		fmt.Fprintf(w, "Interrupted: not all placements were played.\n\n")
 	}
@@ -52,6 +52,12 @@ func (r Results) print(w io.Writer, table func([][]string) error) error {
 		}
 		fmt.Fprintf(w, "\n%s:\n\n", part.title)
 		if err := table(causeRows(part.causes)); err != nil {
+			return err
+		}
+	}
+	if rows := alsoRows(r.Violated); also && len(rows) > 1 {
+		fmt.Fprintf(w, "\nthe first runs violated also:\n\n")
+		if err := table(rows); err != nil {
 			return err
 		}
 	}
@@ -112,6 +118,32 @@ func (r Results) Counts() [][]string {
 	return rows
 }
 
+// alsoRows are the other violations of the first runs, with the head of their table.
+// A cause that a simpler one explains is left out.
+func alsoRows(causes []Cause) [][]string {
+	rows := [][]string{{"first", "property", "because"}}
+	for _, c := range causes {
+		if c.Under != "" {
+			continue
+		}
+		for _, o := range c.Also {
+			rows = append(rows, []string{c.First, string(o.Property), o.Reason})
+		}
+	}
+	return rows
+}
+
+// after are the faults that had struck by the moment of the violation.
+func (c Cause) after() string {
+	switch {
+	case len(c.Faults) > 0:
+		return strings.Join(c.Faults, ", ")
+	case c.Bare():
+		return "without any"
+	}
+	return "none before"
+}
+
 func causeRows(causes []Cause) [][]string {
 	rows := [][]string{{"runs", "property", "faults", "at", "because", "first"}}
 	for _, c := range causes {
@@ -124,7 +156,7 @@ func causeRows(causes []Cause) [][]string {
 		case c.File != "":
 			first = c.File
 		}
-		rows = append(rows, []string{fmt.Sprint(c.Count), string(c.Property), strings.Join(c.Faults, ", "), c.MostlyAt(), c.Class, first})
+		rows = append(rows, []string{fmt.Sprint(c.Count), string(c.Property), c.after(), c.MostlyAt(), c.Class, first})
 	}
 	return rows
 }

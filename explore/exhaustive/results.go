@@ -137,6 +137,9 @@ type Cause struct {
 	When   string `json:"when,omitempty"`
 	Source string `json:"source"`
 	File   string `json:"file,omitempty"`
+	// Also are the other properties that the first run violates, by the lock's own fault
+	// where this one is.
+	Also []Also `json:"also,omitempty"`
 
 	// Verdict is the class of the verdict, where it has one.
 	Verdict string `json:"verdict,omitempty"`
@@ -144,6 +147,21 @@ type Cause struct {
 	// in vain. Under is the First of the cause that explains this one.
 	Shrunk *Shrunk `json:"shrunk,omitempty"`
 	Under  string  `json:"under,omitempty"`
+}
+
+// Also is one more violated property of a run.
+type Also struct {
+	Property checker.Property `json:"property"`
+	Reason   string           `json:"reason"`
+}
+
+// Bare reports whether the first run has no fault: the cause needs none.
+func (c Cause) Bare() bool { return c.N < 0 }
+
+// Late reports whether no fault of the first run had struck before the moment of the
+// violation, although the run has one.
+func (c Cause) Late() bool {
+	return c.When != "" && !slices.ContainsFunc(c.Faults, func(f string) bool { return strings.Contains("; then "+c.When, "; then "+f+" of ") })
 }
 
 // Shrunk is the smallest run of a cause.
@@ -191,7 +209,7 @@ func add(causes []Cause, c Cause) []Cause {
 		return append(causes, c)
 	}
 	sum := &causes[i]
-	if c.N < sum.N {
+	if c.N < sum.N || c.N == sum.N && c.First < sum.First { // two bases without a fault have one number
 		c.Count, c.At, *sum = sum.Count+c.Count, both(sum.At, c.At), c
 		sum.At, sum.Count = c.At, c.Count
 		return causes
@@ -213,11 +231,35 @@ func both(a, b map[string]int) map[string]int {
 	return sum
 }
 
-// causeOf is the cause of a violation in a run.
-func causeOf(v violation, p Placement, run string, n int, source string) Cause {
+// causeOf is the cause of one of the violations of a run.
+func causeOf(all []violation, i int, p Placement, run string, n int, source string) Cause {
+	v := all[i]
 	c := Cause{Property: v.Property, Class: v.Class, Verdict: v.Verdict, Faults: v.Faults, Count: 1, First: run, N: n, Reason: v.Reason, Source: source}
 	if len(p.Faults) > 0 {
 		c.When, c.At = p.When(), map[string]int{p.phase(): 1}
+	}
+	for k, o := range all {
+		if k != i && o.Reason != v.Reason {
+			c.Also = append(c.Also, Also{o.Property, o.Reason})
+		}
+	}
+	return c
+}
+
+// blame is the cause of the worst violation of a run, which comes first. If the base shows
+// the same without a fault, for the same reason, that is the cause. A replica may have taken
+// the place of its primary.
+func (w *workload) blame(all []violation, p Placement, run string, n int, source string) Cause {
+	anywhere := func(class string) string { return strings.ReplaceAll(class, replicaOf+"#", "") }
+	i := slices.IndexFunc(w.bare.Faulty, func(v violation) bool {
+		return v.Property == all[0].Property && anywhere(v.Class) == anywhere(all[0].Class)
+	})
+	if i < 0 {
+		return causeOf(all, 0, p, run, n, source)
+	}
+	c := causeOf(w.bare.Faulty, i, Placement{}, w.Name, -1, w.bare.Source)
+	if len(p.Faults) > 0 {
+		c.At = map[string]int{p.phase(): 1}
 	}
 	return c
 }
