@@ -73,7 +73,11 @@ func (t *trace) classOf(o *op) Verdict {
 		return Verdict{Outcome: OutcomeOK}
 	}
 	if o.f == history.Release && class == history.ErrCanceled {
-		return violation(o.ret, opIDs(o), "the release of %s was given up at %s because the context of its caller had ended: nobody gave the hold back", o.owner, at(o.ret))
+		why := "because the context of its caller had ended"
+		if t.h.Header.Order == history.TotalOrder && !t.cancelled(o) {
+			why = "as if the context of its caller had ended, which it had not"
+		}
+		return violation(o.ret, opIDs(o), "the release of %s was given up at %s %s: nobody gave the hold back", o.owner, at(o.ret), why)
 	}
 	said := ""
 	if o.res.Message != "" {
