@@ -45,14 +45,20 @@ func (f exploreFlags) checkExhaustive(c *cobra.Command) error {
 }
 
 func playExhaustive(c *cobra.Command, f exploreFlags, o exhaustive.Options) error {
+	if f.resume {
+		var err error
+		if o.Before, err = exhaustive.Before(f.out); errors.Is(err, exhaustive.ErrDamaged) {
+			return badInput(err, "without --resume, and with another --out, the command begins at the beginning")
+		} else if err != nil {
+			return badInput(err)
+		}
+		if o.Before == nil {
+			fmt.Fprintf(c.ErrOrStderr(), "warning: there is nothing to resume in %s: the command begins at the beginning\n", f.out)
+		}
+	}
 	out, err := openOut(f.out, exhaustive.Directory)
 	if err != nil {
 		return err
-	}
-	if f.resume {
-		if o.Before, err = exhaustive.Before(f.out); err != nil {
-			return badInput(err)
-		}
 	}
 	o.Keep = func(r exhaustive.Results) error {
 		if err := r.Store(out, suite.Dir(f.out)); err != nil {

@@ -68,7 +68,8 @@ With --exhaustive it derives small workloads from the claims of the lock, or tak
 --base. It plays every single fault at every moment of them, and with --depth 2
 every pair of faults. Rules leave out what cannot matter, and an audit plays 1 in
 100 of that: a difference is a defect of holdfast. --resume goes on after an
-interruption.
+interruption. A base whose name ends with -careful has a careful user, who stops
+when the validity of a hold is over. Built-in locks play it only if --base names it.
 
 With --shard I/N it plays every Nth run, so that N machines share the work.
 With --emit it plays nothing, and writes what makes Kubernetes or GitHub play

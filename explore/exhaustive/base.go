@@ -147,6 +147,11 @@ func find(l *subject.Subject, name string) (Base, error) {
 	for _, b := range basesOf(l, suite.BothUsers) {
 		unknown.Known = append(unknown.Known, b.Name)
 	}
+	for _, b := range bases { // that single faults leave out
+		if b.allows(l) && !slices.Contains(unknown.Known, b.Name) {
+			unknown.Known = append(unknown.Known, b.Name)
+		}
+	}
 	return Base{}, unknown
 }
 

@@ -1,6 +1,7 @@
 package exhaustive
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -31,6 +32,9 @@ var documents = input.JSON{Unknown: true, Null: true}
 func Read(dir string) (Merged, error) {
 	var m Merged
 	doc, err := input.ReadFile(filepath.Join(dir, Directory.Index), input.MaxDocument)
+	if err == nil && !json.Valid(doc) {
+		err = fmt.Errorf("%s %w", Directory.Index, ErrDamaged)
+	}
 	if err == nil {
 		err = documents.Unmarshal(doc, &m)
 	}
@@ -40,10 +44,56 @@ func Read(dir string) (Merged, error) {
 	if err != nil {
 		return m, fmt.Errorf("read results of %s: %w", dir, err)
 	}
+	if where := negative(reflect.ValueOf(m)); where != "" {
+		return m, fmt.Errorf("read results of %s: the number %q is below 0", dir, where)
+	}
 	if len(m.Shards) == 0 {
 		m.Shards = []Results{m.Results}
 	}
 	return m, nil
+}
+
+// ErrDamaged says that a file of results is not whole.
+var ErrDamaged = errors.New("is damaged: it is no JSON document")
+
+// negative names a number below 0, "" if there is none. The number N of a cause may be, for
+// a base without a fault.
+func negative(v reflect.Value) string {
+	switch v.Kind() {
+	case reflect.Int, reflect.Int64:
+		if v.Int() < 0 {
+			return fmt.Sprint(v.Int())
+		}
+	case reflect.Float64:
+		if v.Float() < 0 {
+			return fmt.Sprint(v.Float())
+		}
+	case reflect.Pointer:
+		if !v.IsNil() {
+			return negative(v.Elem())
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			if where := negative(v.Index(i)); where != "" {
+				return where
+			}
+		}
+	case reflect.Map:
+		for _, key := range slices.SortedFunc(slices.Values(v.MapKeys()), func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) }) {
+			if where := negative(v.MapIndex(key)); where != "" {
+				return key.String() + ": " + where
+			}
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			f := v.Type().Field(i)
+			if where := negative(v.Field(i)); where != "" && f.Name != "N" {
+				name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+				return strings.Trim(name+": "+where, ": ")
+			}
+		}
+	}
+	return ""
 }
 
 // Before are the results with which a command continues; nil if there are none, or

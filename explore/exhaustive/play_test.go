@@ -239,6 +239,17 @@ func TestAViolationWithoutAFaultIsOneCause(t *testing.T) {
 	}
 }
 
+// Whoever interrupts a search must not read that every fault was played.
+func TestAnInterruptedSummaryClaimsOnlyAPart(t *testing.T) {
+	for interrupted, want := range map[bool]string{false: "\nEvery single fault of set-px: ", true: "\nInterrupted: part of every single fault of set-px: "} {
+		var text strings.Builder
+		must.Succeed(t, exhaustive.Results{Lock: "set-px", Depth: 1, Interrupted: interrupted}.Text(&text))
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("it does not say %q:\n%s", want, text.String())
+		}
+	}
+}
+
 // stored writes results to a directory.
 func stored(t *testing.T, r exhaustive.Results) string {
 	t.Helper()

@@ -83,8 +83,12 @@ func (r Results) sentence() string {
 	if r.Depth > 1 {
 		what = "pair of faults"
 	}
-	text := fmt.Sprintf("Every %s of %s: %s, %d played, %d inherent by %s, %d violated by %s, %d proved nothing; the audit played %d of those left out, and found %s; %s.",
-		what, r.Lock, english.Count(len(r.Bases), "base"), t.Played, t.Inherent, english.Count(len(r.Inherent), "cause"),
+	part := "Every"
+	if r.Interrupted {
+		part = "Interrupted: part of every"
+	}
+	text := fmt.Sprintf("%s %s of %s: %s, %d played, %d inherent by %s, %d violated by %s, %d proved nothing; the audit played %d of those left out, and found %s; %s.",
+		part, what, r.Lock, english.Count(len(r.Bases), "base"), t.Played, t.Inherent, english.Count(len(r.Inherent), "cause"),
 		t.Violated, english.Count(len(r.Violated), "cause"), t.Unknown, r.Audit.Played, english.Count(len(r.Audit.Differences), "difference"),
 		english.Span(time.Duration(r.WallMS)*time.Millisecond))
 	if r.Of > 1 && r.Shard > 0 {
