@@ -172,7 +172,7 @@ func TestGroup_refuses(t *testing.T) {
 				}
 				member := &foreign{grant: lock.Grant{Lease: 5 * time.Millisecond}}
 				g := group([]lock.Locker{member})
-				for _, d := range []time.Duration{-time.Second, 1, time.Millisecond / 2, time.Millisecond - 1} {
+				for _, d := range []time.Duration{-time.Second, 1, time.Millisecond / 2, 3*time.Millisecond - 1} {
 					if _, err := g.TryLock(ctx, lock.Lease(d)); err == nil || errors.Is(err, lock.ErrBusy) {
 						t.Errorf("a lease of %v: %v", d, err)
 					}
@@ -183,8 +183,8 @@ func TestGroup_refuses(t *testing.T) {
 				must[lock.Grant](t)(g.TryLock(ctx, lock.Lease(5*time.Millisecond)))
 				must[int](t)(g.Unlock(ctx))
 				member.grant.Lease = time.Millisecond // which Redis can count, and drift eats
-				_, err := g.TryLock(ctx, lock.Lease(time.Millisecond))
-				wantErr(t, "a lease of 1ms", err, lock.ErrBusy)
+				_, err := g.TryLock(ctx, lock.Lease(5*time.Millisecond))
+				wantErr(t, "a grant for 1ms", err, lock.ErrBusy)
 			})
 		})
 	}
