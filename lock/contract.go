@@ -148,7 +148,8 @@ func Wait(d time.Duration) AcquireOption {
 // Extender is implemented by lockers whose owner can prolong its hold.
 type Extender interface {
 	// Extend makes the innermost hold last for at least d from now, and never
-	// shortens it. The locks of this package accept 1ms to 100 years. It returns ErrLost or ErrNotHeld if there is no such hold. After
-	// ErrUnknown the hold lasts as long as before, or longer.
+	// shortens it. The locks of this package accept 1ms to 100 years. It returns
+	// ErrLost or ErrNotHeld if there is no such hold. After ErrUnknown the hold lasts
+	// as long as before, or longer.
 	Extend(ctx context.Context, d time.Duration) error
 }

@@ -86,8 +86,9 @@ func WithWatchdogTimeout(d time.Duration) Option { return func(c *config) { c.le
 // WithReplicaAcks makes a grant count only if n replicas confirm it within
 // timeout. Otherwise the lock releases it and tries again while the call may
 // wait, and then returns [ErrAcks]. The timeout must be shorter than the read
-// timeout of the Redis client, and New refuses another one. This narrows the window in which a failover
-// loses the lock, but does not close it. The default is 0: no confirmation.
+// timeout of the Redis client, and New refuses another one. This narrows the window
+// in which a failover loses the lock, but does not close it. The default is 0: no
+// confirmation.
 func WithReplicaAcks(n int, timeout time.Duration) Option {
 	return func(c *config) { c.acks, c.acksTimeout = n, timeout }
 }
