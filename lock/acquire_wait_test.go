@@ -3,7 +3,6 @@ package lock_test
 import (
 	"context"
 	"fmt"
-	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -26,19 +25,7 @@ func TestWait_pollsAreSpread(t *testing.T) {
 		}()
 		w.next(acquires)
 		last := w.next(acquires).at // it has subscribed
-		var gaps []time.Duration
-		for range 12 {
-			at := w.next(acquires).at
-			gap := at.Sub(last) - w.latency()
-			if gap < 750*time.Millisecond || gap > time.Second {
-				t.Errorf("a poll %v after the last one", gap)
-			}
-			gaps, last = append(gaps, gap), at
-		}
-		slices.Sort(gaps)
-		if gaps[len(gaps)-1]-gaps[0] < 50*time.Millisecond {
-			t.Errorf("the polls come every %v", gaps[0])
-		}
+		w.wantSpread(acquires, last)
 		cancel()
 		<-failed
 	})

@@ -133,18 +133,22 @@ func TestLock_leavesNothingInAContext(t *testing.T) {
 			calls(context.WithValue(t.Context(), key{}, of))
 		}
 		time.Sleep(time.Minute)
-		runtime.GC()
-		runtime.GC()
-		left := 0
-		for _, p := range large {
-			if p.Value() != nil {
-				left++
-			}
-		}
-		if left > 2 { // connections and pools may know the last one
+		if left := inUse(large); left > 2 { // connections and pools may know the last one
 			t.Errorf("%d of 10 contexts are in use after their calls", left)
 		}
 	})
+}
+
+// inUse counts the pointers to what the collector of garbage leaves alone.
+func inUse[T any](all []weak.Pointer[T]) (n int) {
+	runtime.GC()
+	runtime.GC()
+	for _, p := range all {
+		if p.Value() != nil {
+			n++
+		}
+	}
+	return n
 }
 
 // A client forgets the name of a lock that nobody holds or waits for. Names often tell
@@ -168,15 +172,7 @@ func TestClient_forgetsNames(t *testing.T) {
 			must[int](t)(l.Unlock(ctx))
 		}
 		time.Sleep(time.Minute)
-		runtime.GC()
-		runtime.GC()
-		left := 0
-		for _, p := range names {
-			if p.Value() != nil {
-				left++
-			}
-		}
-		if left > 2 { // connections and pools may know the last one
+		if left := inUse(names); left > 2 { // connections and pools may know the last one
 			t.Errorf("%d of 20 names are in use after the last call", left)
 		}
 	})

@@ -18,19 +18,7 @@ func TestFair_looksAreSpread(t *testing.T) {
 		h := w.fairHolder()
 		got := w.waiting(ctx, w.client(lock.WithID("a")))
 		last := w.next(fairLooks).at
-		var gaps []time.Duration
-		for range 12 {
-			at := w.next(fairLooks).at
-			gap := at.Sub(last) - w.latency()
-			if gap < 750*time.Millisecond || gap > time.Second {
-				t.Errorf("a look %v after the last one", gap)
-			}
-			gaps, last = append(gaps, gap), at
-		}
-		slices.Sort(gaps)
-		if gaps[len(gaps)-1]-gaps[0] < 50*time.Millisecond {
-			t.Errorf("the looks come every %v", gaps[0])
-		}
+		w.wantSpread(fairLooks, last)
 		cancel()
 		<-got
 		w.gives(h)

@@ -94,8 +94,8 @@ func WithReplicaAcks(n int, timeout time.Duration) Option {
 }
 
 // WithKeyPrefix puts prefix before the name of every lock, auxiliary keys
-// included. New refuses a prefix with braces that are no hash tag, as "a}b{". The
-// default is none.
+// included. New refuses a prefix with braces that are no hash tag, as "a}b{".
+// Without this option, keys have no prefix.
 func WithKeyPrefix(prefix string) Option { return func(c *config) { c.prefix = prefix } }
 
 // fencing is the source of tokens.

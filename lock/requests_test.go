@@ -245,3 +245,22 @@ func (w *world) deadHolder(lease time.Duration) {
 		w.server.SetTTL("orders", lease)
 	}
 }
+
+// wantSpread fails unless requests come about once a second, at irregular intervals. So
+// clients that began at one time do not go on in step. last is when the last one arrived.
+func (w *world) wantSpread(part string, last time.Time) {
+	w.t.Helper()
+	var gaps []time.Duration
+	for range 12 {
+		at := w.next(part).at
+		gap := at.Sub(last) - w.latency()
+		if gap < 750*time.Millisecond || gap > time.Second {
+			w.t.Errorf("a request %v after the last one", gap)
+		}
+		gaps, last = append(gaps, gap), at
+	}
+	slices.Sort(gaps)
+	if gaps[len(gaps)-1]-gaps[0] < 50*time.Millisecond {
+		w.t.Errorf("the requests come every %v", gaps[0])
+	}
+}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"slices"
 	"sync"
 	"time"
 
@@ -90,7 +89,7 @@ func (s *callSession) refuse() []*lock.Client {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true
-	return slices.Clone(s.order)
+	return s.order // it stays as it is from here on
 }
 
 // failedLocker is a lock that could not be opened.

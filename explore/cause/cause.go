@@ -61,7 +61,7 @@ func before(s *scenarios.Scenario, h *history.History, by int64) []string {
 	kinds := []string{}
 	for _, e := range h.Events {
 		switch {
-		case e.Time > by && e.Began() > by:
+		case e.Began() > by:
 		case e.Kind == history.Fault && e.Fault.Phase == history.PhaseStart:
 			kinds = append(kinds, faults.Hazard(s.Faults[e.Fault.ID-1]))
 		case e.Kind == history.Note && e.F == history.Closed:

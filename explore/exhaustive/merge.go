@@ -56,8 +56,8 @@ func Read(dir string) (Merged, error) {
 // ErrDamaged says that a file of results is not whole.
 var ErrDamaged = errors.New("is damaged: it is no JSON document")
 
-// negative names a number below 0, "" if there is none. The number N of a cause may be, for
-// a base without a fault.
+// negative names a number below 0, "" if there is none. It passes over the N of a cause,
+// which is below 0 for a base without a fault.
 func negative(v reflect.Value) string {
 	switch v.Kind() {
 	case reflect.Int, reflect.Int64:

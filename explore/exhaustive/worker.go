@@ -130,9 +130,9 @@ var ErrNoJudgement = errors.New("nobody knows whether the lock is to blame")
 // ErrEnough says that a guard has not played a run, and plays no other one.
 var ErrEnough = errors.New("nothing more is played")
 
-// Guard runs what plays one scenario, and gets its name and faults in words. Its error
-// says that the run never ended, which is the lock's fault unless it is [ErrNoJudgement].
-// [ErrEnough] leaves the run out.
+// Guard calls play, which plays one scenario. The run is its name, with its faults in
+// words. An error means that play never ended, by the lock's fault unless it is
+// [ErrNoJudgement]. [ErrEnough] means that Guard did not call play.
 type Guard func(run string, play func()) error
 
 // Answer plays a job of [Options.Play] with a lock, in this process.

@@ -1,9 +1,11 @@
 package textbook_test
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -183,5 +185,123 @@ func TestRenewCloseWithoutAHold(t *testing.T) {
 		if d := time.Since(start); d != 0 {
 			s.Errorf("it took %v", d)
 		}
+	})
+}
+
+// renewing returns a lock of a renewer of its own.
+func (s server) renewing(owner string, o textbook.Options, around func(redis.Cmder, func() error) error) (lock.Locker, *textbook.Renewer) {
+	rdb := s.client(around)
+	r := textbook.NewRenewer(rdb, o)
+	s.Cleanup(func() { _ = r.Close() })
+	return r.NewLock(name, owner, o), r
+}
+
+func lost(l lock.Locker) bool {
+	select {
+	case <-l.(lock.LostNotifier).Lost():
+		return true
+	default:
+		return false
+	}
+}
+
+// The scheduler extends in the last third, three times, and then interrupts.
+func TestRenewExtendsThenInterrupts(t *testing.T) {
+	inBubble(t, func(s server) {
+		var extended []time.Duration
+		start := time.Now()
+		l, _ := s.renewing(a, textbook.Options{Lease: lease}, func(cmd redis.Cmder, next func() error) error {
+			if cmd.Name() == "pexpire" {
+				extended = append(extended, time.Since(start))
+			}
+			return next()
+		})
+		if l.(lock.LostNotifier).Lost() != nil {
+			s.Error("a channel while nothing is held")
+		}
+		s.take(l)
+		time.Sleep(19 * time.Second)
+		if lost(l) {
+			s.Error("interrupted before the scan after the last extension")
+		}
+		time.Sleep(time.Second + time.Millisecond)
+		if !lost(l) {
+			s.Error("not interrupted at the scan after the last extension")
+		}
+		s.wantHolder(a) // to the end of its lease
+		time.Sleep(7 * time.Second)
+		s.wantHolder("")
+		synctest.Wait()
+		if got, want := fmt.Sprint(extended), "[6s 12s 18s]"; got != want {
+			s.Errorf("extended at %s, want %s", got, want)
+		}
+	})
+}
+
+// What is wrong with set-px-renew: a lease under 6 s falls between two scans.
+func TestRenewMissesAShortLease(t *testing.T) {
+	inBubble(t, func(s server) {
+		l, _ := s.renewing(a, textbook.Options{Lease: 3500 * time.Millisecond}, nil)
+		s.take(l) // the scan at 2s comes before the last third, and the next one after the end
+		time.Sleep(3600 * time.Millisecond)
+		s.wantHolder("")
+		time.Sleep(10 * time.Second)
+		if lost(l) {
+			s.Error("the holder was told")
+		}
+	})
+}
+
+// What is wrong with set-px-renew: it extends whoever holds the lock.
+func TestRenewExtendsAnotherOwnersLock(t *testing.T) {
+	inBubble(t, func(s server) {
+		first, _ := s.renewing(a, textbook.Options{Lease: lease}, nil)
+		second := textbook.NewSetPXLua(s.client(nil), name, b, textbook.Options{Lease: lease})
+		s.take(first)
+		s.client(nil).Del(context.Background(), name) // lost, as by an eviction
+		s.take(second)                                // before a scan has found no key
+		time.Sleep(lease + time.Second)
+		s.wantHolder(b) // which asked for 9 s and never renewed
+	})
+}
+
+// What is wrong with set-px-renew: one failed extension is not tried again.
+func TestRenewDoesNotRetry(t *testing.T) {
+	inBubble(t, func(s server) {
+		failed := false
+		l, _ := s.renewing(a, textbook.Options{Lease: lease}, func(cmd redis.Cmder, next func() error) error {
+			if cmd.Name() == "pexpire" && !failed {
+				failed = true
+				return io.ErrUnexpectedEOF
+			}
+			return next()
+		})
+		s.take(l)
+		time.Sleep(lease)
+		s.wantHolder("")
+		if lost(l) {
+			s.Error("the holder was told")
+		}
+	})
+}
+
+// A hold that was released, and not taken by anybody, is dropped from the list.
+func TestRenewStopsAfterRelease(t *testing.T) {
+	inBubble(t, func(s server) {
+		var sent atomic.Int64
+		l, r := s.renewing(a, textbook.Options{Lease: lease}, func(_ redis.Cmder, next func() error) error {
+			sent.Add(1)
+			return next()
+		})
+		s.take(l)
+		s.release(l)
+		time.Sleep(2*time.Second + time.Millisecond)
+		before := sent.Load()
+		time.Sleep(time.Minute)
+		if n := sent.Load() - before; n != 0 {
+			s.Errorf("%d more requests after the release", n)
+		}
+		_ = r.Close()
+		_ = r.Close()
 	})
 }
