@@ -5,8 +5,8 @@ STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOVULNCHECK = golang.org/x/vuln/cmd/govulncheck@v1.9.0
 # The packages with goroutines of their own. The race detector builds everything that they
 # use a second time, so the packages above these have their turn in make nightly.
-RACE = ./lock/... ./faults/toxics ./sim ./live ./live/observe ./live/processes ./live/servers/...
-RACE_NIGHTLY = ./lock/... ./faults/... ./sim/... ./live/... ./locktest/...
+RACE = ./lock/... ./internal/toxics ./sim ./internal/live ./internal/live/observe ./internal/live/processes ./internal/live/servers/...
+RACE_NIGHTLY = ./lock/... ./faults/... ./sim/... ./internal/live/... ./locktest/...
 # A test that may run beside others mostly waits: two for each core.
 PARALLEL = -parallel $(shell expr 2 \* $$(getconf _NPROCESSORS_ONLN))
 
@@ -117,7 +117,7 @@ vuln:
 # One core, as a worker of holdfast has it. The ratio that counts, simulated
 # against bare miniredis, is measured in the same run.
 bench: bench-judges
-	@GOMAXPROCS=1 GOGC=800 go test -run '^$$' -bench . -skip "BenchmarkJudges|BenchmarkCheck" -benchtime 2s ./play/simplay ./sim/script ./lock ./checker/... ./reports | awk ' \
+	@GOMAXPROCS=1 GOGC=800 go test -run '^$$' -bench . -skip "BenchmarkJudges|BenchmarkCheck" -benchtime 2s ./internal/play/simplay ./sim/internal/script ./lock ./checker/... ./reports | awk ' \
 	/^Benchmark/ { name = $$1; sub(/^Benchmark/, "", name); sub(/-[0-9]+$$/, "", name); \
 	  for (i = 3; i < NF; i += 2) if ($$(i) != 0) { printf "%-36s %14s  %s\n", name, $$(i), $$(i+1); \
 	    if ($$(i+1) == "us/command") { split(name, p, "/"); if (!(p[2] in least) || $$(i) < least[p[2]]) least[p[2]] = $$(i); if ($$(i) > most[p[2]]) most[p[2]] = $$(i) } \
@@ -128,7 +128,7 @@ bench: bench-judges
 
 # Both judges on the same histories, in millions of operations per second.
 bench-judges:
-	@GOMAXPROCS=1 GOGC=800 go test -run '^$$' -bench BenchmarkJudges -benchtime 1s -timeout 30m ./checker/linear | awk ' \
+	@GOMAXPROCS=1 GOGC=800 go test -run '^$$' -bench BenchmarkJudges -benchtime 1s -timeout 30m ./checker/internal/linear | awk ' \
 	function of(key, by) { k = key SUBSEP by; return !(k in rate) ? "not run" : unknown[k] ? "unknown in 5 s" : sprintf("%.3f M ops/s", rate[k] / 1e6) } \
 	BEGIN { printf "%-46s %16s %16s\n", "history / leases / lost replies / operations", "fast judge", "porcupine" } \
 	/^BenchmarkJudges/ { sub(/-[0-9]+$$/, "", $$1); split($$1, p, "/"); key = p[2] "/" p[3] "/" p[4] "/" p[5]; \
@@ -147,12 +147,12 @@ bench-check:
 HISTORIES ?= 2000000
 SEED ?= 0
 soak:
-	HOLDFAST_ROUNDS=$(HISTORIES) HOLDFAST_SEED=$(SEED) go test ./checker/linear -run '^TestSoak$$' -v -count 1 -timeout 6h
+	HOLDFAST_ROUNDS=$(HISTORIES) HOLDFAST_SEED=$(SEED) go test ./checker/internal/linear -run '^TestSoak$$' -v -count 1 -timeout 6h
 
 # go test fuzzes one target at a time. What it finds becomes a file in testdata/fuzz.
 FUZZTIME ?= 30s
 fuzz:
-	@for package in ./checker ./checker/linear ./playground; do \
+	@for package in ./checker ./checker/internal/linear ./internal/playground; do \
 		for target in $$(go test $$package -list '^Fuzz' | grep '^Fuzz'); do \
 			echo "$$target for $(FUZZTIME)"; \
 			go test $$package -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) || exit 1; \
@@ -315,7 +315,7 @@ bench-locks:
 SITE ?= holdfast-playground
 .PHONY: playground
 playground:
-	go run ./playground/static '$(SITE)'
+	go run ./internal/playground/static '$(SITE)'
 
 # Everything but the live world works on these systems too: see docs/portability.md.
 PORTABLE = windows/amd64 darwin/arm64 freebsd/amd64 js/wasm

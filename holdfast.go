@@ -11,9 +11,9 @@ import (
 	"context"
 
 	"github.com/holdfast-go/holdfast/checker"
-	"github.com/holdfast-go/holdfast/history"
-	"github.com/holdfast-go/holdfast/results"
-	"github.com/holdfast-go/holdfast/suite"
+	"github.com/holdfast-go/holdfast/checker/history"
+	"github.com/holdfast-go/holdfast/internal/suite"
+	"github.com/holdfast-go/holdfast/reports/results"
 )
 
 // Options select the scenarios, locks and seeds of [Run]. The zero value selects

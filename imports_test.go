@@ -13,24 +13,15 @@ import (
 
 const module = "github.com/holdfast-go/holdfast"
 
-// layers are the packages from the lowest to the highest: a package imports only
-// those that stand before it. ARCHITECTURE.md says what each is.
-var layers = []string{
-	"internal/input", "internal/terminal", "internal/random", "internal/english", "internal/stacks", "internal/processor", "internal/version", "internal/chart", "internal/boxes", "internal/whole", "internal/garbage", "internal/outdir", "internal/schemata", "internal/browser", "internal/nightly", "internal/words", "internal/chance", "internal/freeport", "internal/must",
-	"history", "checker/linear", "checker",
-	"lock",
-	"redis/resp", "redis/blocking", "redis/keyspace",
-	"faults/toxics", "faults",
-	"sim/script", "sim",
-	"subject/textbook", "subject/gallery", "subject", "subject/adapter", "subject/adapter/bundled", "internal/testworker",
-	"live/proxy", "live/processes", "live/servers/miniredis", "live/servers", "live/observe", "live", "live/internal/livetest", "live/conform",
-	"scenarios",
-	"play", "play/simplay", "play/liveplay",
-	"results", "reports/spacetime", "reports/cards", "reports/grid", "reports", "reports/brief", "reports/searches", "reports/explain", "reports/verdicts",
-	"suite", "suite/workers", "suite/report", "suite/realtime", "suite/compare", "suite/accept", "reports/inside",
-	"explore/draw", "explore/cause", "shrink", "explore", "explore/exhaustive", "explore/exhaustive/small", "explore/exhaustive/placed", "explore/emit", "sweep", "selftest", "selftest/mutation", "selftest/mutation/player", "playground", "playground/serve", "playground/static", "playground/wasm",
-	"locktest", "", "cmd/holdfast",
-	"examples", "examples/own-lock",
+// rules are what a folder must not import, itself or by way of others. A folder stands
+// for all below it, but for those that but names.
+var rules = []struct{ folder, but, mustNot, why string }{
+	{"checker", "", "lock scenarios faults sim internal/play internal/live", "a judge knows histories, not where they come from"},
+	{"faults", "", "scenarios sim internal/play internal/live", "a fault says what it does to any world"},
+	{"scenarios", "", "sim internal/play internal/live internal/suite reports", "a scenario is played in any world"},
+	{"sim", "", "internal/live scenarios", "the worlds do not know each other"},
+	{"internal/live", "", "sim", "the worlds do not know each other"},
+	{"reports", "", "sim internal/play internal/live internal/suite", "a report plays nothing and judges nothing"},
 }
 
 // goList runs go list.
@@ -46,22 +37,29 @@ func goList(t *testing.T, args ...string) []string {
 
 // Imports point one way, or the tree explains nothing.
 func TestImportsPointDown(t *testing.T) {
-	rank := func(pkg string) int {
-		return slices.Index(layers, strings.TrimPrefix(strings.TrimPrefix(pkg, module), "/"))
+	within := func(pkg, folder string) bool {
+		return folder != "" && strings.HasPrefix(pkg+"/", module+"/"+folder+"/")
 	}
-	for _, line := range goList(t, "-f", `{{.ImportPath}} {{join .Imports " "}}`, "./...", "./lock/...") {
-		pkgs := strings.Fields(line)
-		if rank(pkgs[0]) < 0 {
-			t.Errorf("%s has no place among the layers: put it into imports_test.go and ARCHITECTURE.md", pkgs[0])
-			continue
-		}
-		for _, p := range pkgs[1:] {
-			if p != module && !strings.HasPrefix(p, module+"/") {
+	met := map[string]bool{}
+	for _, line := range goList(t, "-f", `{{.ImportPath}} {{join .Deps " "}}`, "./...", "./lock/...") {
+		pkg, deps, _ := strings.Cut(line, " ")
+		for _, r := range rules {
+			if !within(pkg, r.folder) || within(pkg, r.but) {
 				continue
 			}
-			if rank(p) >= rank(pkgs[0]) {
-				t.Errorf("%s imports %s, which is not below it", pkgs[0], p)
+			met[r.folder] = true
+			for _, d := range strings.Fields(deps) {
+				for _, other := range strings.Fields(r.mustNot) {
+					if within(d, other) && !within(d, r.folder) {
+						t.Errorf("%s needs %s: %s", pkg, d, r.why)
+					}
+				}
 			}
+		}
+	}
+	for _, r := range rules {
+		if !met[r.folder] {
+			t.Errorf("there is no folder %s", r.folder)
 		}
 	}
 }
@@ -78,7 +76,7 @@ func TestLocktestIsSmall(t *testing.T) {
 	if len(others) > most {
 		t.Errorf("locktest links %d packages beyond the standard library, at most %d are allowed", len(others), most)
 	}
-	for _, heavy := range []string{module + "/live", "github.com/prometheus/", "github.com/gorilla/", "gonum.org/", "github.com/Shopify/toxiproxy/v2 "} {
+	for _, heavy := range []string{module + "/internal/live", "github.com/prometheus/", "github.com/gorilla/", "gonum.org/", "github.com/Shopify/toxiproxy/v2 "} {
 		for _, p := range others {
 			if strings.HasPrefix(p+" ", heavy) || strings.HasPrefix(p, strings.TrimSpace(heavy)+"/") && !strings.Contains(heavy, "toxiproxy") {
 				t.Errorf("locktest links %s", p)

@@ -1,6 +1,7 @@
 package holdfast_test
 
 import (
+	"flag"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -18,6 +19,8 @@ import (
 	"github.com/holdfast-go/holdfast/internal/must"
 )
 
+var update = flag.Bool("update", false, "write the lists of faults anew")
+
 // otherMeanings are strings that equal the name of a fault and mean something
 // else, by file or folder.
 var otherMeanings = []struct{ in, word, means string }{
@@ -25,14 +28,14 @@ var otherMeanings = []struct{ in, word, means string }{
 	{"checker/trace_index.go", "crash", "how a hold ended"},
 	{"reports/", "crash", "how a hold ended, and a mark in a drawing"},
 	{"sim/message.go", "reset", "how a connection ended"},
-	{"live/servers/cluster.go", "failover", "a command of Redis"},
-	{"live/servers/sentinel.go", "failover", "a command of Sentinel"},
-	{"subject/adapter/", "cancel", "a request of the adapter protocol"},
-	{"live/conform/", "cancel", "a request of the adapter protocol"},
-	{"live/conform/", "pause", "a check of the adapter protocol"},
+	{"internal/live/servers/cluster.go", "failover", "a command of Redis"},
+	{"internal/live/servers/sentinel.go", "failover", "a command of Sentinel"},
+	{"internal/adapter/", "cancel", "a request of the adapter protocol"},
+	{"internal/live/conform/", "cancel", "a request of the adapter protocol"},
+	{"internal/live/conform/", "pause", "a check of the adapter protocol"},
 	{"internal/testworker/", "cancel", "a request of the adapter protocol"},
 	{"scenarios/catalogue.go", "", "names of scenarios"},
-	{"selftest/variation_catalogue.go", "", "names of scenarios"},
+	{"internal/selftest/variation_catalogue.go", "", "names of scenarios"},
 }
 
 // A package that knows a fault by its name is a list that the author of the next

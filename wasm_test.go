@@ -34,7 +34,7 @@ func TestGoldenUnderWasm(t *testing.T) {
 	runner := filepath.Join(strings.TrimSpace(string(root)), "lib", "wasm", "wasm_exec_node.js")
 	program := filepath.Join(t.TempDir(), "golden.wasm")
 	// The playground is built with these flags, and so shares the packages.
-	build := exec.CommandContext(t.Context(), "go", "test", "-c", "-trimpath", "-tags=noplots", "-ldflags=-s -w", "-vet=off", "-o", program, ".")
+	build := exec.CommandContext(t.Context(), "go", "test", "-c", "-trimpath", "-tags=noplots", "-ldflags=-s -w", "-vet=off", "-o", program, "./internal/suite")
 	build.Env = append(os.Environ(), "GOOS=js", "GOARCH=wasm")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build the test for js/wasm: %v\n%s", err, out)

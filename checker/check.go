@@ -7,8 +7,8 @@ import (
 	"cmp"
 	"time"
 
-	"github.com/holdfast-go/holdfast/checker/linear"
-	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/checker/history"
+	"github.com/holdfast-go/holdfast/checker/internal/linear"
 )
 
 // Options configure [Judge]. The zero value suits most uses.

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/checker/history"
 )
 
 // claims derives the beliefs of every owner from its operations and notes alone.

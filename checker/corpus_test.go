@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/holdfast-go/holdfast/checker/linear"
-	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/checker/history"
+	"github.com/holdfast-go/holdfast/checker/internal/linear"
 )
 
 // caseHeader is the first line of a file of the corpus; testdata/corpus/README.md

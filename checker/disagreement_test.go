@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/holdfast-go/holdfast/checker/linear"
-	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/checker/history"
+	"github.com/holdfast-go/holdfast/checker/internal/linear"
 )
 
 // A wrong judge is found out, and the error has a history that shows it.

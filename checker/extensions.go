@@ -4,7 +4,7 @@ import (
 	"slices"
 	"sort"
 
-	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/checker/history"
 )
 
 // This file is about extensions: operations that give the innermost hold of an owner

@@ -3,7 +3,7 @@ package checker
 import (
 	"testing"
 
-	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/checker/history"
 )
 
 // An extension is a promise like that of an acquire: a later end of the hold.

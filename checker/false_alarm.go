@@ -5,7 +5,7 @@ import (
 	"slices"
 	"sort"
 
-	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/checker/history"
 )
 
 // falseAlarm checks that nobody gets a notice of loss while the servers keep the

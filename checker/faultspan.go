@@ -6,7 +6,7 @@ import (
 	"sort"
 	"strings"
 
-	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/checker/history"
 )
 
 // faultSpan is one strike of a fault.

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/holdfast-go/holdfast/checker/linear"
-	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/checker/history"
+	"github.com/holdfast-go/holdfast/checker/internal/linear"
 )
 
 // excused is the rest of a violation after the excuses of faults. First it applies

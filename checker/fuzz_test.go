@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/holdfast-go/holdfast/checker/linear"
-	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/checker/history"
+	"github.com/holdfast-go/holdfast/checker/internal/linear"
 )
 
 // Whatever Decode accepts encodes to something it accepts again, and Judge

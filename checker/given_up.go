@@ -5,7 +5,7 @@ import (
 	"slices"
 	"sort"
 
-	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/checker/history"
 )
 
 // takenBack checks that an acquire without a grant leaves no hold on a server, if the

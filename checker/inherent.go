@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/checker/history"
 )
 
 // This file is the table of violations that no lock with the same claims could

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/holdfast-go/holdfast/checker/linear"
-	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/checker/history"
+	"github.com/holdfast-go/holdfast/checker/internal/linear"
 )
 
 func BenchmarkDecode(b *testing.B) {

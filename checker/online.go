@@ -5,8 +5,8 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/holdfast-go/holdfast/checker/linear"
-	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/checker/history"
+	"github.com/holdfast-go/holdfast/checker/internal/linear"
 )
 
 // Online judges the linearizability of a run while it goes on, for each lock name.

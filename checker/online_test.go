@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/holdfast-go/holdfast/checker/linear"
-	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/checker/history"
+	"github.com/holdfast-go/holdfast/checker/internal/linear"
 )
 
 // online feeds a history to an Online: the verdict when all is known, the final

@@ -1,6 +1,6 @@
 package checker
 
-import "github.com/holdfast-go/holdfast/history"
+import "github.com/holdfast-go/holdfast/checker/history"
 
 // worldLive is the world with real, slightly inaccurate measurements.
 const worldLive = "live"

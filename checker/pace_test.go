@@ -3,7 +3,7 @@ package checker
 import (
 	"testing"
 
-	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/checker/history"
 )
 
 // A run that is played faster has less to be forgiven, and never so little

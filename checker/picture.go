@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/holdfast-go/holdfast/checker/linear"
-	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/checker/history"
+	"github.com/holdfast-go/holdfast/checker/internal/linear"
 )
 
 // pictureOps is the number of operations in a picture.

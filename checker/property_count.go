@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/internal/english"
 )
 

@@ -3,7 +3,7 @@ package checker
 import (
 	"slices"
 
-	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/checker/history"
 )
 
 // documented lists the allowed error classes for each outcome of an operation.

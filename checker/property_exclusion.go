@@ -6,7 +6,7 @@ import (
 	"slices"
 	"sort"
 
-	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/checker/history"
 )
 
 // overlapOf is a pair of contradicting beliefs.

@@ -3,7 +3,7 @@ package checker
 import (
 	"sort"
 
-	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/checker/history"
 )
 
 // fencing checks that tokens grow from hold to hold. The token of a grant must be

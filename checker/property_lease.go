@@ -4,7 +4,7 @@ import (
 	"slices"
 	"sort"
 
-	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/checker/history"
 )
 
 // unbounded is how long a key may lack an expiry, between two commands of a lock that

@@ -1,6 +1,6 @@
 package checker
 
-import "github.com/holdfast-go/holdfast/history"
+import "github.com/holdfast-go/holdfast/checker/history"
 
 // judgeOwnership finds a command of one client in the server log that took,
 // lowered or extended the live hold of another client's owner. A hold on the

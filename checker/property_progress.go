@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/checker/history"
 )
 
 // notice is the allowed delay of a hand-off beyond the promised one.

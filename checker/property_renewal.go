@@ -3,7 +3,7 @@ package checker
 import (
 	"slices"
 
-	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/checker/history"
 )
 
 // pauseOfClient is the longest pause of a Redis client before it retries a request

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/holdfast-go/holdfast/checker/linear"
-	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/checker/history"
+	"github.com/holdfast-go/holdfast/checker/internal/linear"
 )
 
 // leased builds the header of a test history.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/checker/history"
 )
 
 // Real servers note a little late, or early, when they did something, each by

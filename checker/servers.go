@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/holdfast-go/holdfast/checker/linear"
-	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/checker/history"
+	"github.com/holdfast-go/holdfast/checker/internal/linear"
 	"github.com/holdfast-go/holdfast/internal/english"
 )
 

@@ -3,8 +3,8 @@ package checker
 import (
 	"fmt"
 
-	"github.com/holdfast-go/holdfast/checker/linear"
-	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/checker/history"
+	"github.com/holdfast-go/holdfast/checker/internal/linear"
 )
 
 // Some locks live in a session, a connection to the server. Such a hold ends

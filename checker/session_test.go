@@ -3,7 +3,7 @@ package checker
 import (
 	"testing"
 
-	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/checker/history"
 )
 
 // A hold that lives in a session ends with its process and its connection, and

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"sort"
 
-	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/checker/history"
 )
 
 // The judges repeat a few questions about a trace: the operations of an owner, the

@@ -3,7 +3,7 @@ package checker
 import (
 	"testing"
 
-	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/checker/history"
 )
 
 // Tokens of different locks have no order: a write under one lock makes no write

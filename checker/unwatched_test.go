@@ -3,7 +3,7 @@ package checker
 import (
 	"testing"
 
-	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/checker/history"
 )
 
 // What only servers could tell must not be called ok, or unknown for want of

@@ -1,6 +1,6 @@
 package checker
 
-import "github.com/holdfast-go/holdfast/checker/linear"
+import "github.com/holdfast-go/holdfast/checker/internal/linear"
 
 // Property is the name of a promise.
 type Property string

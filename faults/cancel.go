@@ -4,7 +4,7 @@ import (
 	"context"
 	"strings"
 
-	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/checker/history"
 )
 
 // cancel ends the context of the client's operation: a caller gives up while a

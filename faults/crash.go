@@ -4,7 +4,7 @@ import (
 	"context"
 	"strings"
 
-	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/checker/history"
 )
 
 // crash ends client processes as SIGKILL or a power cut does. They neither

@@ -3,7 +3,7 @@ package faults
 import (
 	"context"
 
-	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/checker/history"
 )
 
 // cutReplication separates replicas from their primary, in both directions. The

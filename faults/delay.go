@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/holdfast-go/holdfast/faults/toxics"
-	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/checker/history"
+	"github.com/holdfast-go/holdfast/internal/toxics"
 )
 
 // delay makes links slow. It keeps the order of bytes, as TCP does.

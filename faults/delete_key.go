@@ -4,7 +4,7 @@ import (
 	"context"
 	"strings"
 
-	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/checker/history"
 )
 
 // deleteKey deletes the lock's keys on servers, as an eviction, FLUSHALL, or an

@@ -6,11 +6,11 @@ import (
 	"testing"
 
 	"github.com/holdfast-go/holdfast/checker"
-	"github.com/holdfast-go/holdfast/explore/draw"
 	"github.com/holdfast-go/holdfast/internal/must"
-	"github.com/holdfast-go/holdfast/play/simplay"
+	"github.com/holdfast-go/holdfast/internal/play/simplay"
+	"github.com/holdfast-go/holdfast/internal/search/explore/draw"
 	"github.com/holdfast-go/holdfast/scenarios"
-	"github.com/holdfast-go/holdfast/subject"
+	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
 
 const wiped = `
@@ -34,7 +34,7 @@ faults:
 func TestTheFaultOfTheGuidePlays(t *testing.T) {
 	s, err := scenarios.Parse("wiped.yaml", []byte(wiped))
 	must.Succeed(t, err)
-	lock, err := subject.FindSubject("reentrant")
+	lock, err := locks.FindSubject("reentrant")
 	must.Succeed(t, err)
 	p, err := simplay.Play(s, lock, 1, "test")
 	must.Succeed(t, err)

@@ -1,6 +1,6 @@
 package faults
 
-import "github.com/holdfast-go/holdfast/history"
+import "github.com/holdfast-go/holdfast/checker/history"
 
 // The parties of a connection that can be gone. The server is the default.
 const (

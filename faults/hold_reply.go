@@ -6,8 +6,8 @@ import (
 
 	"github.com/Shopify/toxiproxy/v2/stream"
 
-	"github.com/holdfast-go/holdfast/faults/toxics"
-	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/checker/history"
+	"github.com/holdfast-go/holdfast/internal/toxics"
 )
 
 // holdReply loses replies. Requests arrive and are executed, but no reply comes

@@ -3,7 +3,7 @@ package faults
 import (
 	"fmt"
 
-	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/checker/history"
 )
 
 // holdRequest lets one request arrive late, after others that its client sent

@@ -3,7 +3,7 @@ package faults
 import (
 	"time"
 
-	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/checker/history"
 )
 
 // Kind is one entry of the vocabulary, with all knowledge about a fault. No other

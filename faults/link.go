@@ -11,7 +11,7 @@ import (
 	"github.com/Shopify/toxiproxy/v2/stream"
 	toxiproxy "github.com/Shopify/toxiproxy/v2/toxics"
 
-	"github.com/holdfast-go/holdfast/faults/toxics"
+	"github.com/holdfast-go/holdfast/internal/toxics"
 )
 
 // checkLinks returns an error unless every target has a link to a peer. With

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/holdfast-go/holdfast/redis/resp"
+	"github.com/holdfast-go/holdfast/internal/redis/resp"
 )
 
 // Moment is an event of a run to which a fault can be anchored. The world

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/checker/history"
 )
 
 // nodeCrash kills servers, without a promotion. At the end of the fault they

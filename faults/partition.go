@@ -3,8 +3,8 @@ package faults
 import (
 	"fmt"
 
-	"github.com/holdfast-go/holdfast/faults/toxics"
-	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/checker/history"
+	"github.com/holdfast-go/holdfast/internal/toxics"
 )
 
 // partition cuts links. TCP loses no byte in silence. So a partition holds all

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/checker/history"
 )
 
 // pause freezes client processes, as a long garbage collection, a suspended

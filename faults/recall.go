@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/checker/history"
 )
 
 // Recall adds traits to the faults of a history of an older version. It derives

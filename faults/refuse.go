@@ -1,6 +1,6 @@
 package faults
 
-import "github.com/holdfast-go/holdfast/history"
+import "github.com/holdfast-go/holdfast/checker/history"
 
 // refuse rejects new connections, as a server at its limit of clients or a full
 // backlog does. Open connections go on.

@@ -7,8 +7,8 @@ import (
 
 	"github.com/Shopify/toxiproxy/v2/stream"
 
-	"github.com/holdfast-go/holdfast/faults/toxics"
-	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/checker/history"
+	"github.com/holdfast-go/holdfast/internal/toxics"
 )
 
 // replicationLag delays replicas: writes that the primary has confirmed to its

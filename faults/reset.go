@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/checker/history"
 )
 
 // reset breaks connections, as a restarted proxy or an idle timeout in a firewall

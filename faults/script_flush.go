@@ -4,7 +4,7 @@ import (
 	"context"
 	"strings"
 
-	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/checker/history"
 )
 
 // scriptFlush empties the script cache of servers, as SCRIPT FLUSH, a restart

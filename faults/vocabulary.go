@@ -6,7 +6,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/checker/history"
 )
 
 // kinds are the faults that the files of this package register.

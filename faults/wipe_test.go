@@ -4,7 +4,7 @@ import (
 	"context"
 	"strings"
 
-	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/checker/history"
 )
 
 // An empty server replaces one that had the lock: its keys and its scripts are

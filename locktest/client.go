@@ -8,9 +8,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/holdfast-go/holdfast/internal/adapter"
 	"github.com/holdfast-go/holdfast/internal/random"
-	"github.com/holdfast-go/holdfast/subject"
-	"github.com/holdfast-go/holdfast/subject/adapter"
+	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
 
 // Client is one client process, with the servers for a lock in it.
@@ -37,7 +37,7 @@ type Client struct {
 	scale float64
 }
 
-func newClient(e subject.Environment) *Client {
+func newClient(e locks.Environment) *Client {
 	return &Client{
 		ID: e.Process, Redis: e.Clients[0], Primaries: e.Clients, Lease: e.Lease, Poll: e.Poll, Addrs: e.Addrs, Dial: e.Dial,
 		seed: e.Seed, scale: e.Scale,

@@ -11,11 +11,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/holdfast-go/holdfast/explore/draw"
-	"github.com/holdfast-go/holdfast/explore/exhaustive"
 	"github.com/holdfast-go/holdfast/internal/outdir"
-	"github.com/holdfast-go/holdfast/results"
-	"github.com/holdfast-go/holdfast/suite"
+	"github.com/holdfast-go/holdfast/internal/search/exhaustive"
+	"github.com/holdfast-go/holdfast/internal/search/explore/draw"
+	"github.com/holdfast-go/holdfast/internal/suite"
+	"github.com/holdfast-go/holdfast/reports/results"
 )
 
 // Exhaust plays every single fault at every moment of small workloads for the

@@ -3,7 +3,7 @@ package locktest
 import (
 	"testing"
 
-	"github.com/holdfast-go/holdfast/explore/exhaustive"
+	"github.com/holdfast-go/holdfast/internal/search/exhaustive"
 )
 
 // The user must see the sentence that names the mistake, even if the worst property says

@@ -9,13 +9,13 @@ import (
 	"testing"
 
 	"github.com/holdfast-go/holdfast/checker"
-	"github.com/holdfast-go/holdfast/explore/cause"
-	"github.com/holdfast-go/holdfast/explore/draw"
-	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/checker/history"
+	"github.com/holdfast-go/holdfast/internal/play"
+	"github.com/holdfast-go/holdfast/internal/search/explore/cause"
+	"github.com/holdfast-go/holdfast/internal/search/explore/draw"
+	"github.com/holdfast-go/holdfast/internal/suite"
 	"github.com/holdfast-go/holdfast/internal/version"
-	"github.com/holdfast-go/holdfast/play"
-	"github.com/holdfast-go/holdfast/results"
-	"github.com/holdfast-go/holdfast/suite"
+	"github.com/holdfast-go/holdfast/reports/results"
 )
 
 // Explore plays a lock in random scenarios that fit its claims. A subtest fails

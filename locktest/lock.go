@@ -31,7 +31,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/lock"
 	"github.com/holdfast-go/holdfast/scenarios"
-	"github.com/holdfast-go/holdfast/subject"
+	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
 
 // Lock is a lock under test. New or Open is required.
@@ -115,17 +115,17 @@ type Session interface {
 }
 
 // description is what the lock says of itself.
-func (l Lock) description() subject.Description {
-	d := subject.Description{
-		Name: l.Name, Summary: l.Summary, Version: l.Version, Claims: subject.Claims(l.Claims), RenewEvery: l.RenewEvery, HandoffNS: int64(l.Handoff),
-		Primaries: l.Primaries, Quorum: l.Quorum, Key: l.Key, Holder: subject.Holder(l.Holder), Keeps: l.Keeps, KeepsConnections: l.KeepsConnections, Reaches: l.Reaches,
+func (l Lock) description() locks.Description {
+	d := locks.Description{
+		Name: l.Name, Summary: l.Summary, Version: l.Version, Claims: locks.Claims(l.Claims), RenewEvery: l.RenewEvery, HandoffNS: int64(l.Handoff),
+		Primaries: l.Primaries, Quorum: l.Quorum, Key: l.Key, Holder: locks.Holder(l.Holder), Keeps: l.Keeps, KeepsConnections: l.KeepsConnections, Reaches: l.Reaches,
 	}
 	d.LeaseUnitNS, d.LeaseMinNS, d.LeaseSlackNS, d.MarginNS = int64(l.LeaseUnit), int64(l.LeaseMin), int64(l.LeaseSlack), int64(l.Margin)
 	if l.Drift != (Drift{}) {
-		d.Drift = &subject.Drift{Rate: l.Drift.Rate, ConstNS: int64(l.Drift.Const)}
+		d.Drift = &locks.Drift{Rate: l.Drift.Rate, ConstNS: int64(l.Drift.Const)}
 	}
 	for _, k := range l.Known {
-		d.Known = append(d.Known, subject.Known{Scenario: k.Scenario, Property: k.Property, Because: k.Because})
+		d.Known = append(d.Known, locks.Known{Scenario: k.Scenario, Property: k.Property, Because: k.Because})
 	}
 	if d.Name == "" {
 		d.Name = "mine"
@@ -137,7 +137,7 @@ func (l Lock) description() subject.Description {
 }
 
 // subject is the lock as scenarios play it.
-func (l Lock) subject() (*subject.Subject, error) {
+func (l Lock) subject() (*locks.Subject, error) {
 	if (l.New == nil) == (l.Open == nil) {
 		return nil, fmt.Errorf("the lock %q needs New or Open, and not both", l.description().Name)
 	}
@@ -147,7 +147,7 @@ func (l Lock) subject() (*subject.Subject, error) {
 	if err := scenarios.CheckKnown(l.description()); err != nil {
 		return nil, err
 	}
-	s, err := subject.NewThirdParty(l.description(), l.open)
+	s, err := locks.NewThirdParty(l.description(), l.open)
 	if err != nil {
 		return nil, err
 	}
@@ -156,11 +156,11 @@ func (l Lock) subject() (*subject.Subject, error) {
 }
 
 // open opens the lock in a client process.
-func (l Lock) open(e subject.Environment) (subject.Session, error) {
+func (l Lock) open(e locks.Environment) (locks.Session, error) {
 	return l.openIn(newClient(e))
 }
 
-func (l Lock) openIn(c *Client) (subject.Session, error) {
+func (l Lock) openIn(c *Client) (locks.Session, error) {
 	if l.New != nil {
 		return session{fresh{l.New, c}, &l, c}, nil
 	}
@@ -168,7 +168,7 @@ func (l Lock) openIn(c *Client) (subject.Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, leaves := s.(subject.Leaver); l.Claims.ShutsDown && !leaves {
+	if _, leaves := s.(locks.Leaver); l.Claims.ShutsDown && !leaves {
 		return nil, errNoShutdown
 	}
 	return session{s, &l, c}, nil
@@ -196,7 +196,7 @@ type session struct {
 	c    *Client
 }
 
-// Locker implements [subject.Session].
+// Locker implements [locks.Session].
 func (s session) Locker(name, thread string) lock.Locker {
 	l := s.make(name, thread)
 	if f, ok := l.(*Funcs); ok {
@@ -208,7 +208,7 @@ func (s session) Locker(name, thread string) lock.Locker {
 // owner is a string that no other owner has.
 func (s session) owner(thread string) string { return s.c.ID + ":" + thread }
 
-// Identity implements [subject.Session].
+// Identity implements [locks.Session].
 func (s session) Identity(thread string) string {
 	if !s.lock.StoresOwner {
 		return ""
@@ -216,16 +216,16 @@ func (s session) Identity(thread string) string {
 	return s.owner(thread)
 }
 
-// Shutdown implements [subject.Leaver].
+// Shutdown implements [locks.Leaver].
 func (s session) Shutdown(ctx context.Context) error {
-	l, ok := s.of.(subject.Leaver)
+	l, ok := s.of.(locks.Leaver)
 	if !ok {
 		return errors.ErrUnsupported
 	}
 	return (&classified{lock: s.lock}).class(ctx, l.Shutdown(ctx))
 }
 
-// Close implements [subject.Session].
+// Close implements [locks.Session].
 func (s session) Close() error { return s.of.Close() }
 
 // names are those of locks, for errors.

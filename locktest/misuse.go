@@ -9,12 +9,12 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/internal/english"
+	"github.com/holdfast-go/holdfast/internal/play"
 	"github.com/holdfast-go/holdfast/internal/stacks"
 	"github.com/holdfast-go/holdfast/lock"
-	"github.com/holdfast-go/holdfast/play"
-	"github.com/holdfast-go/holdfast/subject"
+	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
 
 // misuse is the first mistake in the description of a lock that only a run shows.
@@ -118,7 +118,7 @@ func ownFrames(stack string) string {
 		}
 	}
 	for i, l := range lines {
-		harness := strings.HasPrefix(l, "github.com/holdfast-go/holdfast/play.") || strings.Contains(l, "locktest.(*Funcs)") ||
+		harness := strings.HasPrefix(l, "github.com/holdfast-go/holdfast/internal/play.") || strings.Contains(l, "locktest.(*Funcs)") ||
 			strings.Contains(l, "locktest.(*classified)") || strings.Contains(l, "locktest.session.") || strings.Contains(l, "locktest.fresh.")
 		if harness && i > 0 {
 			lines = lines[:i]
@@ -144,9 +144,9 @@ const mostKeys = 5
 
 // wrongKey says that a lock lives under other keys than it declares, "" where
 // nothing speaks for that.
-func wrongKey(sub *subject.Subject, names []string, p *play.Played) string {
+func wrongKey(sub *locks.Subject, names []string, p *play.Played) string {
 	granted := slices.ContainsFunc(p.History.Events, func(e history.Event) bool { return e.Kind == history.OK && e.F == history.Acquire })
-	if len(p.Elsewhere) == 0 || !granted || sub.Holder() == subject.HolderNone {
+	if len(p.Elsewhere) == 0 || !granted || sub.Holder() == locks.HolderNone {
 		return ""
 	}
 	var wrote []string

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/holdfast-go/holdfast/internal/suite"
 	"github.com/holdfast-go/holdfast/scenarios"
-	"github.com/holdfast-go/holdfast/suite"
 )
 
 // Option changes the runs of [Run], [Explore] and [Exhaust]. [Scenarios], [Files],

@@ -105,7 +105,7 @@ func (s *leaving) took(m *single.Mutex, err error) error {
 	return err
 }
 
-// Shutdown implements [subject.Leaver].
+// Shutdown implements [locks.Leaver].
 func (s *leaving) Shutdown(ctx context.Context) error {
 	var err error
 	if s.held != nil && !s.forgets {

@@ -13,11 +13,11 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/internal/nightly"
-	"github.com/holdfast-go/holdfast/play"
-	"github.com/holdfast-go/holdfast/play/simplay"
-	"github.com/holdfast-go/holdfast/results"
+	"github.com/holdfast-go/holdfast/internal/play"
+	"github.com/holdfast-go/holdfast/internal/play/simplay"
+	"github.com/holdfast-go/holdfast/internal/suite"
+	"github.com/holdfast-go/holdfast/reports/results"
 	"github.com/holdfast-go/holdfast/scenarios"
-	"github.com/holdfast-go/holdfast/suite"
 )
 
 var (

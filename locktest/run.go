@@ -16,14 +16,14 @@ import (
 	"github.com/redis/go-redis/v9/logging"
 
 	"github.com/holdfast-go/holdfast/checker"
-	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/internal/english"
+	"github.com/holdfast-go/holdfast/internal/play"
+	"github.com/holdfast-go/holdfast/internal/play/simplay"
+	"github.com/holdfast-go/holdfast/internal/suite"
 	"github.com/holdfast-go/holdfast/internal/version"
-	"github.com/holdfast-go/holdfast/play"
-	"github.com/holdfast-go/holdfast/play/simplay"
-	"github.com/holdfast-go/holdfast/results"
-	"github.com/holdfast-go/holdfast/subject"
-	"github.com/holdfast-go/holdfast/suite"
+	"github.com/holdfast-go/holdfast/reports/results"
+	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
 
 // What a run of the tests can be told from outside.
@@ -146,7 +146,7 @@ func (r *runner) reasons() string {
 
 // runner plays one lock, and keeps what comes of it.
 type runner struct {
-	subject *subject.Subject
+	subject *locks.Subject
 	version string // of the lock
 	options options
 	dir     suite.Dir

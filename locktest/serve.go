@@ -11,8 +11,8 @@ import (
 
 	"github.com/redis/go-redis/v9/logging"
 
-	"github.com/holdfast-go/holdfast/subject"
-	"github.com/holdfast-go/holdfast/subject/adapter"
+	"github.com/holdfast-go/holdfast/internal/adapter"
+	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
 
 // Serve makes this process a client of the live world with these locks. It speaks
@@ -33,19 +33,19 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, locks ...Lock) erro
 }
 
 // openFor opens the lock that a hello names over connections of its own.
-func openFor(h adapter.Hello, locks []Lock) (adapter.Lock, error) {
-	i := slices.IndexFunc(locks, func(l Lock) bool { return l.description().Name == h.Lock })
+func openFor(h adapter.Hello, offered []Lock) (adapter.Lock, error) {
+	i := slices.IndexFunc(offered, func(l Lock) bool { return l.description().Name == h.Lock })
 	if i < 0 {
-		return nil, fmt.Errorf("there is no lock %q here, only %s", h.Lock, strings.Join(names(locks), ", "))
+		return nil, fmt.Errorf("there is no lock %q here, only %s", h.Lock, strings.Join(names(offered), ", "))
 	}
-	e := subject.Environment{
+	e := locks.Environment{
 		Process: h.Process, Seed: h.Seed, Lease: time.Duration(h.LeaseNS), Poll: time.Duration(h.PollNS), Replicas: h.Replicas,
 		Scale: cmp.Or(h.Redis.TimeScale, 1), Dial: h.Redis.Dial,
 	}
 	if !h.Redis.Cluster {
 		e.Addrs = h.Redis.Primaries
 	}
-	for g := range locks[i].description().Groups() {
+	for g := range offered[i].description().Groups() {
 		e.Clients = append(e.Clients, h.Redis.Client(g+1))
 	}
 	for _, rdb := range e.Clients { // a process that has been up for a while is connected
@@ -55,7 +55,7 @@ func openFor(h adapter.Hello, locks []Lock) (adapter.Lock, error) {
 	}
 	c := newClient(e)
 	c.Access = &h.Redis
-	s, err := locks[i].openIn(c)
+	s, err := offered[i].openIn(c)
 	if err != nil {
 		return nil, err
 	}

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/play"
 	"github.com/holdfast-go/holdfast/internal/processor"
 	"github.com/holdfast-go/holdfast/internal/stacks"
-	"github.com/holdfast-go/holdfast/play"
 )
 
 // stall is the processor time of this process after which a run is given up. It is real
@@ -90,7 +90,7 @@ func (e *stallError) holder() string {
 }
 
 // ofHarness are the parts of holdfast whose calls are not those of a lock.
-var ofHarness = []string{"sim.", "play", "subject.", "locktest.(*"}
+var ofHarness = []string{"sim.", "internal/play", "scenarios/locks.", "locktest.(*"}
 
 // calls are the calls of a stack with their lines, without those of the harness, of the
 // runtime and of the inside of go-redis.

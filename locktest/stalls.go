@@ -7,8 +7,8 @@ import (
 	"io"
 	"testing"
 
-	"github.com/holdfast-go/holdfast/explore/exhaustive"
 	"github.com/holdfast-go/holdfast/internal/english"
+	"github.com/holdfast-go/holdfast/internal/search/exhaustive"
 )
 
 // mostStalls is after how many runs that stall Exhaust stops.

@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"github.com/holdfast-go/holdfast/checker"
-	"github.com/holdfast-go/holdfast/history"
-	"github.com/holdfast-go/holdfast/play"
-	"github.com/holdfast-go/holdfast/results"
+	"github.com/holdfast-go/holdfast/checker/history"
+	"github.com/holdfast-go/holdfast/internal/play"
+	"github.com/holdfast-go/holdfast/reports/results"
 )
 
 // unstruck is a scenario with a fault that cannot strike, and the reason.

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-go/holdfast/internal/english"
-	"github.com/holdfast-go/holdfast/results"
+	"github.com/holdfast-go/holdfast/reports/results"
 )
 
 // isLive reports whether a run was played in real time, which no command can

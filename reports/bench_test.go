@@ -5,9 +5,9 @@ import (
 	"testing"
 
 	"github.com/holdfast-go/holdfast/checker"
-	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/internal/must"
-	"github.com/holdfast-go/holdfast/results"
+	"github.com/holdfast-go/holdfast/reports/results"
 )
 
 // BenchmarkHTML renders a report of 348 runs, every one of them drawn, with

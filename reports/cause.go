@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/holdfast-go/holdfast/checker"
-	"github.com/holdfast-go/holdfast/history"
-	"github.com/holdfast-go/holdfast/results"
+	"github.com/holdfast-go/holdfast/checker/history"
+	"github.com/holdfast-go/holdfast/reports/results"
 )
 
 // cause is the operations that prove one or more violations. Properties with the

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/holdfast-go/holdfast/checker"
-	"github.com/holdfast-go/holdfast/history"
-	"github.com/holdfast-go/holdfast/results"
+	"github.com/holdfast-go/holdfast/checker/history"
+	"github.com/holdfast-go/holdfast/reports/results"
 )
 
 // The measures of a cause's picture, beside those of a timeline. It has the same

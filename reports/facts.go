@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-go/holdfast/checker"
-	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/checker/history"
 )
 
 // facts is the result of one reading of a history, for the story, the timeline

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-go/holdfast/checker"
-	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/checker/history"
 )
 
 // TestFixturesAreValid: the checker accepts the histories of the other tests.

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-go/holdfast/internal/english"
-	"github.com/holdfast-go/holdfast/results"
+	"github.com/holdfast-go/holdfast/reports/results"
 )
 
 // maxTail is how many lines a report shows after the reason of a failure: a

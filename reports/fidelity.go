@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/holdfast-go/holdfast/checker"
-	"github.com/holdfast-go/holdfast/results"
+	"github.com/holdfast-go/holdfast/reports/results"
 )
 
 // Fidelity compares the verdicts on the same scenarios and locks in the simulator

@@ -7,9 +7,9 @@ import (
 	"slices"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/faults"
-	"github.com/holdfast-go/holdfast/history"
-	"github.com/holdfast-go/holdfast/results"
+	"github.com/holdfast-go/holdfast/reports/results"
 )
 
 // recorder builds a history by hand, in any order; times are in milliseconds.

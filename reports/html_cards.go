@@ -8,7 +8,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/internal/english"
-	"github.com/holdfast-go/holdfast/reports/cards"
+	"github.com/holdfast-go/holdfast/internal/pages/cards"
 )
 
 // cardView is the card of a lock on the first screen.

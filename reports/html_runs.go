@@ -10,8 +10,8 @@ import (
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/internal/boxes"
 	"github.com/holdfast-go/holdfast/internal/english"
-	"github.com/holdfast-go/holdfast/reports/cards"
-	"github.com/holdfast-go/holdfast/results"
+	"github.com/holdfast-go/holdfast/internal/pages/cards"
+	"github.com/holdfast-go/holdfast/reports/results"
 )
 
 // scenarioView is the head of a scenario's section.

@@ -13,7 +13,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/internal/must"
-	"github.com/holdfast-go/holdfast/results"
+	"github.com/holdfast-go/holdfast/reports/results"
 )
 
 func validate(t *testing.T, doc []byte) error {

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/holdfast-go/holdfast/results"
+	"github.com/holdfast-go/holdfast/reports/results"
 )
 
 // JUnit writes results as JUnit XML, with one test suite for each scenario and

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-go/holdfast/internal/english"
-	"github.com/holdfast-go/holdfast/results"
+	"github.com/holdfast-go/holdfast/reports/results"
 )
 
 // Markdown writes the matrix, and the unexpected and unknown verdicts, as GitHub

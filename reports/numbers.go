@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/checker/history"
 )
 
 // numbers are the measurements of one lock over all its histories.

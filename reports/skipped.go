@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-go/holdfast/internal/english"
-	"github.com/holdfast-go/holdfast/results"
+	"github.com/holdfast-go/holdfast/reports/results"
 )
 
 // cannotRun is why this world or machine could not play a pair; ok is false if

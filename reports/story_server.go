@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"github.com/holdfast-go/holdfast/checker"
-	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/internal/english"
-	"github.com/holdfast-go/holdfast/reports/spacetime"
+	"github.com/holdfast-go/holdfast/internal/pages/spacetime"
 )
 
 // server describes a change of the lock on a server, if the clients' own

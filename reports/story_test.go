@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/holdfast-go/holdfast/checker"
-	"github.com/holdfast-go/holdfast/history"
-	"github.com/holdfast-go/holdfast/results"
+	"github.com/holdfast-go/holdfast/checker/history"
+	"github.com/holdfast-go/holdfast/reports/results"
 )
 
 // A story has a write and a release at one instant in the order of the history.

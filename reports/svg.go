@@ -10,8 +10,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/holdfast-go/holdfast/history"
-	"github.com/holdfast-go/holdfast/results"
+	"github.com/holdfast-go/holdfast/checker/history"
+	"github.com/holdfast-go/holdfast/reports/results"
 )
 
 // drawing collects SVG elements of an HTML page. It escapes every text. A page has

@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/holdfast-go/holdfast/internal/english"
-	"github.com/holdfast-go/holdfast/reports/grid"
-	"github.com/holdfast-go/holdfast/results"
+	"github.com/holdfast-go/holdfast/internal/pages/grid"
+	"github.com/holdfast-go/holdfast/reports/results"
 )
 
 // Text writes the report for a terminal: the matrix of scenarios and locks, every

@@ -10,10 +10,10 @@ import (
 	"strings"
 
 	"github.com/holdfast-go/holdfast/checker"
-	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/internal/english"
-	"github.com/holdfast-go/holdfast/reports/spacetime"
-	"github.com/holdfast-go/holdfast/results"
+	"github.com/holdfast-go/holdfast/internal/pages/spacetime"
+	"github.com/holdfast-go/holdfast/reports/results"
 )
 
 // The measures of a timeline, in pixels of its own coordinates.

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-go/holdfast/checker"
-	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/checker/history"
 )
 
 // drawClient draws the states of one owner: waiting, holding, paused, dead.

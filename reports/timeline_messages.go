@@ -7,8 +7,8 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/internal/english"
-	"github.com/holdfast-go/holdfast/reports/spacetime"
-	"github.com/holdfast-go/holdfast/results"
+	"github.com/holdfast-go/holdfast/internal/pages/spacetime"
+	"github.com/holdfast-go/holdfast/reports/results"
 )
 
 // manyArrows is the most requests and replies of a timeline. If there are more,

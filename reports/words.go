@@ -10,7 +10,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/internal/english"
-	"github.com/holdfast-go/holdfast/results"
+	"github.com/holdfast-go/holdfast/reports/results"
 )
 
 // clean makes text from outside safe to print anywhere. It replaces control

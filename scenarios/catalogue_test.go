@@ -12,7 +12,7 @@ import (
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/scenarios"
-	"github.com/holdfast-go/holdfast/subject"
+	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
 
 func TestCatalogueIsWhole(t *testing.T) {
@@ -64,8 +64,8 @@ func clientName(i int) string { return "client-" + string(rune('1'+i)) }
 func TestCatalogueExpectsNothingInVain(t *testing.T) {
 	for _, s := range scenarios.Catalogue() {
 		played := 0
-		for _, lock := range subject.Locks() {
-			if ok, reason := s.Applies(subject.MustFind(lock)); ok {
+		for _, lock := range locks.Locks() {
+			if ok, reason := s.Applies(locks.MustFind(lock)); ok {
 				played++
 			} else if reason == "" {
 				t.Errorf("%s leaves out %s without a reason", s.Name, lock)
@@ -76,7 +76,7 @@ func TestCatalogueExpectsNothingInVain(t *testing.T) {
 		}
 		for _, e := range s.Expect {
 			for _, lock := range e.Locks {
-				if ok, reason := s.Applies(subject.MustFind(lock)); !ok {
+				if ok, reason := s.Applies(locks.MustFind(lock)); !ok {
 					t.Errorf("%s expects something of %s: %s", s.Name, lock, reason)
 				}
 			}
@@ -101,7 +101,7 @@ func TestExpected(t *testing.T) {
 		{"fenced", checker.ResourceSafe, checker.OutcomeOK, ""},
 		{"setnx", checker.Exclusion, checker.OutcomeOK, ""},
 	} {
-		all := s.Expected(subject.MustFind(tt.lock))
+		all := s.Expected(locks.MustFind(tt.lock))
 		if len(all) != len(checker.Properties()) {
 			t.Errorf("%s: %d expectations, want one for each property", tt.lock, len(all))
 		}
@@ -134,8 +134,8 @@ func TestCatalogueShowsWhatItIsKnownFor(t *testing.T) {
 		s, err := scenarios.Find(tt.scenario)
 		must.Succeed(t, err)
 		var got []string
-		for _, lock := range subject.Locks() {
-			if ok, _ := s.Applies(subject.MustFind(lock)); ok && s.Expected(subject.MustFind(lock))[tt.property].Outcome == checker.Violated {
+		for _, lock := range locks.Locks() {
+			if ok, _ := s.Applies(locks.MustFind(lock)); ok && s.Expected(locks.MustFind(lock))[tt.property].Outcome == checker.Violated {
 				got = append(got, lock)
 			}
 		}
@@ -149,10 +149,10 @@ func TestAppliesAsksTheFaults(t *testing.T) {
 	src := strings.Replace(spoiled(t, "peer: node-1", "peer: node-2"), "only: [reentrant, fenced, multi]\nexcept:\n  multi: not today\nexpect:\n  - locks: [reentrant]", "only: [reentrant, multi]\nexpect:\n  - locks: [multi]", 1)
 	s, err := scenarios.Parse("mine.yaml", []byte(src))
 	must.Succeed(t, err)
-	if ok, reason := s.Applies(subject.MustFind("multi")); !ok {
+	if ok, reason := s.Applies(locks.MustFind("multi")); !ok {
 		t.Errorf("multi, which has node-2: %s", reason)
 	}
-	if ok, reason := s.Applies(subject.MustFind("reentrant")); ok || !strings.Contains(reason, "node-2") {
+	if ok, reason := s.Applies(locks.MustFind("reentrant")); ok || !strings.Contains(reason, "node-2") {
 		t.Errorf("reentrant, which has no node-2: %t, %q", ok, reason)
 	}
 }

@@ -5,12 +5,12 @@ import (
 	"slices"
 
 	"github.com/holdfast-go/holdfast/checker"
-	"github.com/holdfast-go/holdfast/subject"
+	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
 
 // CheckKnown returns an error if a third-party lock declares a known violation of
 // an unknown scenario or property.
-func CheckKnown(d subject.Description) error {
+func CheckKnown(d locks.Description) error {
 	for _, k := range d.Known {
 		if !slices.Contains(Names(), k.Scenario) {
 			return fmt.Errorf("%s is known for something in an unknown scenario, %q: %s", d.Name, k.Scenario, didYouMean(k.Scenario, Names()))
@@ -23,7 +23,7 @@ func CheckKnown(d subject.Description) error {
 }
 
 // kin is the built-in lock that Only and Except use for a third-party lock.
-func kin(d *subject.Description) string {
+func kin(d *locks.Description) string {
 	switch c := d.Claims; {
 	case d.Groups() > 1 && d.Needs() == d.Groups():
 		return "multi"
@@ -42,7 +42,7 @@ func kin(d *subject.Description) string {
 // expectedOfThirdParty returns the expected verdicts of a third-party lock. The
 // lock keeps its claims, except for its known violations and for inherent ones,
 // which the judges recognize.
-func (s *Scenario) expectedOfThirdParty(d *subject.Description) map[checker.Property]Expectation {
+func (s *Scenario) expectedOfThirdParty(d *locks.Description) map[checker.Property]Expectation {
 	all := make(map[checker.Property]Expectation)
 	for _, p := range propertyNames() {
 		all[checker.Property(p)] = Expectation{Outcome: checker.OutcomeOK, OrInherent: true,

@@ -3,7 +3,7 @@ package scenarios
 import (
 	"slices"
 
-	"github.com/holdfast-go/holdfast/subject"
+	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
 
 // need is a requirement of a scenario for its locks.
@@ -12,39 +12,39 @@ type need struct {
 	does bool // a habit of a lock, and not a claim
 	// met reports whether a lock meets it. Every third-party lock meets a need
 	// for a habit: the run shows whether the fault finds a target.
-	met func(*subject.Subject) bool
+	met func(*locks.Subject) bool
 }
 
 // needs are all of them, in the order of the documentation.
 var needs = []need{
-	{"waits", false, claims(func(c subject.Claims) bool { return c.Waits })},
-	{"cancels", false, claims(func(c subject.Claims) bool { return c.Cancels })},
-	{"closes", false, claims(func(c subject.Claims) bool { return c.Closes })},
-	{"reentrant", false, claims(func(c subject.Claims) bool { return c.Reentrant })},
-	{"lease", false, claims(func(c subject.Claims) bool { return c.Lease })},
-	{"explicit", false, claims(func(c subject.Claims) bool { return c.Explicit })},
-	{"renewal", false, claims(func(c subject.Claims) bool { return c.Renewal })},
-	{"lost_sign", false, claims(func(c subject.Claims) bool { return c.LostSign })},
-	{"fencing", false, claims(func(c subject.Claims) bool { return c.Fencing })},
-	{"fairness", false, claims(func(c subject.Claims) bool { return c.Fairness })},
-	{"takes_back", false, claims(func(c subject.Claims) bool { return c.TakesBack })},
-	{"lease_per_hold", false, claims(func(c subject.Claims) bool { return c.LeasePerHold })},
-	{"extends", false, claims(func(c subject.Claims) bool { return c.Extends })},
-	{"shuts_down", false, claims(func(c subject.Claims) bool { return c.ShutsDown })},
-	{"messages", false, claims(func(c subject.Claims) bool { return c.Messages })},
-	{"acks", false, func(l *subject.Subject) bool { return l.Acks || l.ThirdParty != nil && l.ThirdParty.Acks }},
-	{"quorum", false, func(l *subject.Subject) bool { return l.Quorum() < l.Groups }},
-	{"every_primary", false, func(l *subject.Subject) bool { return l.Groups > 1 && l.Quorum() == l.Groups }},
-	{"scripts", true, habit(func(h subject.Habits) bool { return h.Scripts })},
-	{"looks", true, habit(func(h subject.Habits) bool { return h.Looks })},
+	{"waits", false, claims(func(c locks.Claims) bool { return c.Waits })},
+	{"cancels", false, claims(func(c locks.Claims) bool { return c.Cancels })},
+	{"closes", false, claims(func(c locks.Claims) bool { return c.Closes })},
+	{"reentrant", false, claims(func(c locks.Claims) bool { return c.Reentrant })},
+	{"lease", false, claims(func(c locks.Claims) bool { return c.Lease })},
+	{"explicit", false, claims(func(c locks.Claims) bool { return c.Explicit })},
+	{"renewal", false, claims(func(c locks.Claims) bool { return c.Renewal })},
+	{"lost_sign", false, claims(func(c locks.Claims) bool { return c.LostSign })},
+	{"fencing", false, claims(func(c locks.Claims) bool { return c.Fencing })},
+	{"fairness", false, claims(func(c locks.Claims) bool { return c.Fairness })},
+	{"takes_back", false, claims(func(c locks.Claims) bool { return c.TakesBack })},
+	{"lease_per_hold", false, claims(func(c locks.Claims) bool { return c.LeasePerHold })},
+	{"extends", false, claims(func(c locks.Claims) bool { return c.Extends })},
+	{"shuts_down", false, claims(func(c locks.Claims) bool { return c.ShutsDown })},
+	{"messages", false, claims(func(c locks.Claims) bool { return c.Messages })},
+	{"acks", false, func(l *locks.Subject) bool { return l.Acks || l.ThirdParty != nil && l.ThirdParty.Acks }},
+	{"quorum", false, func(l *locks.Subject) bool { return l.Quorum() < l.Groups }},
+	{"every_primary", false, func(l *locks.Subject) bool { return l.Groups > 1 && l.Quorum() == l.Groups }},
+	{"scripts", true, habit(func(h locks.Habits) bool { return h.Scripts })},
+	{"looks", true, habit(func(h locks.Habits) bool { return h.Looks })},
 }
 
-func claims(made func(subject.Claims) bool) func(*subject.Subject) bool {
-	return func(l *subject.Subject) bool { return made(l.Promises()) }
+func claims(made func(locks.Claims) bool) func(*locks.Subject) bool {
+	return func(l *locks.Subject) bool { return made(l.Promises()) }
 }
 
-func habit(has func(subject.Habits) bool) func(*subject.Subject) bool {
-	return func(l *subject.Subject) bool {
+func habit(has func(locks.Habits) bool) func(*locks.Subject) bool {
+	return func(l *locks.Subject) bool {
 		return has(l.Habits) || l.ThirdParty != nil && l.Open != nil
 	}
 }
@@ -60,7 +60,7 @@ func NeedWords() []string {
 
 // meets reports whether a lock meets the needs of the scenario, or the missing
 // one.
-func (s *Scenario) meets(l *subject.Subject) (ok bool, reason string) {
+func (s *Scenario) meets(l *locks.Subject) (ok bool, reason string) {
 	for _, n := range needs {
 		if slices.Contains(s.Needs, n.word) && !n.met(l) {
 			if n.does {

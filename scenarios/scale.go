@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/faults"
-	"github.com/holdfast-go/holdfast/subject"
+	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
 
 // ShortestLease is the shortest lease that any client requests.
@@ -38,7 +38,7 @@ func (s *Scenario) AtScale(scale float64) *Scenario {
 	by := func(ds ...*faults.Duration) {
 		for _, d := range ds {
 			if d != nil {
-				*d = faults.Duration(subject.Scaled(time.Duration(*d), scale))
+				*d = faults.Duration(locks.Scaled(time.Duration(*d), scale))
 			}
 		}
 	}

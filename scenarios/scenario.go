@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/faults"
-	"github.com/holdfast-go/holdfast/subject"
+	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
 
 // Scenario is one YAML file: topology, workload, fault timeline, expectations.
@@ -45,13 +45,13 @@ type Scenario struct {
 // Scaled converts a time that the scenario does not contain, such as a lock's own
 // timeout, to the time of the run.
 func (s *Scenario) Scaled(d time.Duration) time.Duration {
-	return subject.Scaled(d, cmp.Or(s.Scale, 1))
+	return locks.Scaled(d, cmp.Or(s.Scale, 1))
 }
 
 // Setting holds the parameters on which the promises of a lock depend.
-func (s *Scenario) Setting() subject.Setting {
+func (s *Scenario) Setting() locks.Setting {
 	w := &s.Workload
-	return subject.Setting{Lease: time.Duration(w.Lease), Poll: time.Duration(w.Poll), Handoff: time.Duration(w.Handoff), Acks: w.Acks, Scale: cmp.Or(s.Scale, 1)}
+	return locks.Setting{Lease: time.Duration(w.Lease), Poll: time.Duration(w.Poll), Handoff: time.Duration(w.Handoff), Acks: w.Acks, Scale: cmp.Or(s.Scale, 1)}
 }
 
 // Topology describes the servers, clients and links. The lock determines the

@@ -14,7 +14,7 @@ import (
 	"github.com/holdfast-go/holdfast/faults"
 	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/scenarios"
-	"github.com/holdfast-go/holdfast/subject"
+	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
 
 func compiled(t *testing.T) *jsonschema.Schema {
@@ -90,7 +90,7 @@ func TestSchemaKnowsAllWords(t *testing.T) {
 		known = append(known, k.Name)
 	}
 	for what, diff := range map[string]string{
-		"locks":   cmp.Diff(subject.Locks(), doc.Defs.Lock.Enum),
+		"locks":   cmp.Diff(locks.Locks(), doc.Defs.Lock.Enum),
 		"needs":   cmp.Diff(scenarios.NeedWords(), doc.Defs.Need.Enum),
 		"faults":  cmp.Diff(known, doc.Defs.Fault.Properties.Fault.Enum),
 		"moments": cmp.Diff(faults.Moments(), doc.Defs.Anchor.Properties.Moment.Enum),

@@ -4,14 +4,14 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/faults"
-	"github.com/holdfast-go/holdfast/history"
-	"github.com/holdfast-go/holdfast/subject"
+	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
 
 // canDo reports whether a lock can do the workload of the scenario, or the reason
 // why not.
-func (s *Scenario) canDo(l *subject.Subject) (ok bool, reason string) {
+func (s *Scenario) canDo(l *locks.Subject) (ok bool, reason string) {
 	switch {
 	case l.Acks && s.Topology.Replicas == 0:
 		return false, "there is no replica to wait for"
@@ -43,9 +43,9 @@ func (s *Scenario) canDo(l *subject.Subject) (ok bool, reason string) {
 
 // thirdPartyCanDo reports whether a third-party lock claims what the workload
 // needs.
-func (s *Scenario) thirdPartyCanDo(d *subject.Description) (ok bool, reason string) {
+func (s *Scenario) thirdPartyCanDo(d *locks.Description) (ok bool, reason string) {
 	switch {
-	case s.Topology.Cluster && !d.CanReach(subject.ThroughCluster):
+	case s.Topology.Cluster && !d.CanReach(locks.ThroughCluster):
 		return false, "its client is not one for a cluster"
 	case s.Has(func(t history.Traits) bool { return t.Cancels }) && !d.Claims.Cancels:
 		return false, lacks("cancels")

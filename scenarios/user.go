@@ -1,6 +1,6 @@
 package scenarios
 
-import "github.com/holdfast-go/holdfast/history"
+import "github.com/holdfast-go/holdfast/checker/history"
 
 // There are two kinds of user, because a lease is a contract with two sides. A
 // careful user stops when the validity of its hold is over, a careless user

@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/faults"
-	"github.com/holdfast-go/holdfast/history"
 	"github.com/holdfast-go/holdfast/internal/english"
-	"github.com/holdfast-go/holdfast/subject"
+	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
 
 // Limits of a scenario.
@@ -321,13 +321,13 @@ func (v validator) overrides() error {
 
 // selection checks needs, only and except.
 func (v validator) selection() error {
-	if err := cmp.Or(v.list("needs", v.s.Needs, "claim", NeedWords()), v.list("only", v.s.Only, "lock", subject.Locks())); err != nil {
+	if err := cmp.Or(v.list("needs", v.s.Needs, "claim", NeedWords()), v.list("only", v.s.Only, "lock", locks.Locks())); err != nil {
 		return err
 	}
 	for _, lock := range slices.Sorted(maps.Keys(v.s.Except)) {
 		path := "except." + lock
-		if !slices.Contains(subject.Locks(), lock) {
-			return v.atKey(path, didYouMean(lock, subject.Locks()), "unknown lock %q", lock)
+		if !slices.Contains(locks.Locks(), lock) {
+			return v.atKey(path, didYouMean(lock, locks.Locks()), "unknown lock %q", lock)
 		}
 		if len(v.s.Only) > 0 && !slices.Contains(v.s.Only, lock) {
 			return v.atKey(path, "", "only leaves %s out already", lock)
@@ -337,7 +337,7 @@ func (v validator) selection() error {
 		}
 	}
 	for i, lock := range v.s.Only {
-		if ok, reason := v.s.suits(subject.MustFind(lock)); !ok && v.s.Except[lock] == "" {
+		if ok, reason := v.s.suits(locks.MustFind(lock)); !ok && v.s.Except[lock] == "" {
 			return v.at(fmt.Sprintf("only[%d]", i), "", "the scenario cannot be played with %s: %s", lock, reason)
 		}
 	}
@@ -367,11 +367,11 @@ func (v validator) expectations() error {
 		if len(e.Locks) == 0 {
 			return v.at(path+".locks", "such as locks: [set-px, set-px-lua]", "%s.locks is missing", path)
 		}
-		if err := v.list(path+".locks", e.Locks, "lock", subject.Locks()); err != nil {
+		if err := v.list(path+".locks", e.Locks, "lock", locks.Locks()); err != nil {
 			return err
 		}
 		for j, lock := range e.Locks {
-			if ok, reason := v.s.Applies(subject.MustFind(lock)); !ok {
+			if ok, reason := v.s.Applies(locks.MustFind(lock)); !ok {
 				return v.at(fmt.Sprintf("%s.locks[%d]", path, j), "expect nothing of it",
 					"the scenario is not played with %s: %s", lock, reason)
 			}
@@ -398,8 +398,8 @@ func (v validator) expectations() error {
 
 // locks are the locks with which the scenario is played.
 func (v validator) locks() []string {
-	return slices.DeleteFunc(subject.Locks(), func(lock string) bool {
-		ok, _ := v.s.suits(subject.MustFind(lock))
+	return slices.DeleteFunc(locks.Locks(), func(lock string) bool {
+		ok, _ := v.s.suits(locks.MustFind(lock))
 		return !ok
 	})
 }

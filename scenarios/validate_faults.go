@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-go/holdfast/faults"
-	"github.com/holdfast-go/holdfast/subject"
+	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
 
 // The words that fields of a fault allow.
@@ -208,7 +208,7 @@ func (v validator) world() faults.Topology {
 	t := v.s.Topology
 	groups := max(1, t.Groups)
 	for _, lock := range v.locks() {
-		groups = max(groups, subject.MustFind(lock).Groups)
+		groups = max(groups, locks.MustFind(lock).Groups)
 	}
 	return faults.Topology{World: "sim", Clients: t.Clients, Groups: groups, Replicas: t.Replicas, Cluster: t.Cluster}
 }

@@ -2,13 +2,13 @@ package scenarios
 
 import (
 	"github.com/holdfast-go/holdfast/faults"
-	"github.com/holdfast-go/holdfast/subject"
+	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
 
 // World is the simulated world of the scenario for a lock: the clients and servers
 // that its faults can strike. A lock that brings its own servers has one group of
 // them.
-func (s *Scenario) World(sub *subject.Subject) faults.Topology {
+func (s *Scenario) World(sub *locks.Subject) faults.Topology {
 	t := faults.Topology{
 		World: "sim", Clients: s.Topology.Clients, Groups: max(1, s.Topology.Groups, sub.Groups),
 		Replicas: s.Topology.Replicas, Cluster: s.Topology.Cluster,

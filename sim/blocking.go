@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/holdfast-go/holdfast/redis/blocking"
-	"github.com/holdfast-go/holdfast/sim/script"
+	"github.com/holdfast-go/holdfast/internal/redis/blocking"
+	"github.com/holdfast-go/holdfast/sim/internal/script"
 )
 
 // blocked is a request that waits for others, such as a BLPOP of an empty list.

@@ -13,9 +13,9 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/holdfast-go/holdfast/faults"
-	"github.com/holdfast-go/holdfast/faults/toxics"
 	"github.com/holdfast-go/holdfast/internal/must"
-	"github.com/holdfast-go/holdfast/redis/keyspace"
+	"github.com/holdfast-go/holdfast/internal/redis/keyspace"
+	"github.com/holdfast-go/holdfast/internal/toxics"
 	"github.com/holdfast-go/holdfast/sim"
 )
 

@@ -8,7 +8,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
 
-	"github.com/holdfast-go/holdfast/redis/keyspace"
+	"github.com/holdfast-go/holdfast/internal/redis/keyspace"
 )
 
 // poolSize exceeds the connections of one process, so no caller queues for a

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/holdfast-go/holdfast/redis/keyspace"
-	"github.com/holdfast-go/holdfast/redis/resp"
+	"github.com/holdfast-go/holdfast/internal/redis/keyspace"
+	"github.com/holdfast-go/holdfast/internal/redis/resp"
 )
 
 // framing cuts a stream into messages: RESP between client and server, lines

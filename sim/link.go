@@ -13,8 +13,8 @@ import (
 	"github.com/Shopify/toxiproxy/v2/toxics"
 
 	"github.com/holdfast-go/holdfast/faults"
-	own "github.com/holdfast-go/holdfast/faults/toxics"
 	"github.com/holdfast-go/holdfast/internal/random"
+	own "github.com/holdfast-go/holdfast/internal/toxics"
 )
 
 // link is the path between two parties. Every message draws its latency between

@@ -15,9 +15,9 @@ import (
 
 	"github.com/holdfast-go/holdfast/faults"
 	"github.com/holdfast-go/holdfast/internal/random"
-	"github.com/holdfast-go/holdfast/redis/keyspace"
-	"github.com/holdfast-go/holdfast/redis/resp"
-	"github.com/holdfast-go/holdfast/sim/script"
+	"github.com/holdfast-go/holdfast/internal/redis/keyspace"
+	"github.com/holdfast-go/holdfast/internal/redis/resp"
+	"github.com/holdfast-go/holdfast/sim/internal/script"
 )
 
 // The roles of a server.

@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/holdfast-go/holdfast/redis/keyspace"
-	"github.com/holdfast-go/holdfast/sim/script"
+	"github.com/holdfast-go/holdfast/internal/redis/keyspace"
+	"github.com/holdfast-go/holdfast/sim/internal/script"
 )
 
 // effect is one change on its way to a replica. It is an effect, not a command: a

@@ -6,7 +6,7 @@ import (
 
 	"github.com/Shopify/toxiproxy/v2/stream"
 
-	"github.com/holdfast-go/holdfast/redis/keyspace"
+	"github.com/holdfast-go/holdfast/internal/redis/keyspace"
 )
 
 // State is the state of a world at one moment.

@@ -8,7 +8,7 @@ import (
 	"github.com/alicebob/miniredis/v2/server"
 
 	"github.com/holdfast-go/holdfast/faults"
-	"github.com/holdfast-go/holdfast/redis/blocking"
+	"github.com/holdfast-go/holdfast/internal/redis/blocking"
 )
 
 // unfollowed are commands of the server whose effects the world neither sees nor

@@ -21,7 +21,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/faults"
-	"github.com/holdfast-go/holdfast/redis/keyspace"
+	"github.com/holdfast-go/holdfast/internal/redis/keyspace"
 )
 
 // Options describe a world. Group g has a primary "node-g" and replicas

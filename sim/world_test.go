@@ -14,7 +14,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/faults"
 	"github.com/holdfast-go/holdfast/internal/must"
-	"github.com/holdfast-go/holdfast/redis/keyspace"
+	"github.com/holdfast-go/holdfast/internal/redis/keyspace"
 	"github.com/holdfast-go/holdfast/sim"
 )
 

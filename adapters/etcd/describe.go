@@ -3,7 +3,7 @@ package main
 import (
 	"time"
 
-	"github.com/holdfast-go/holdfast/subject"
+	"github.com/holdfast-go/holdfast/scenarios/locks"
 	"go.etcd.io/etcd/api/v3/version"
 )
 
@@ -29,25 +29,25 @@ const late = "a session counts its lease from when the answer to a keepalive arr
 const unnoticed = "Mutex.Unlock does not look whether it deleted anything, and a holder that wakes up after its lease " +
 	"may release before its session has noticed the end"
 
-// locks describes what the process has. A lease is kept alive every third of it,
+// describe says what the process has. A lease is kept alive every third of it,
 // or at the next of the looks that the client takes twice in a second. That it
 // is so nobody can judge, as it changes no key; what is known of a hold follows
 // from it all the same.
-func locks() []subject.Description {
-	d := subject.Description{
+func describe() []locks.Description {
+	d := locks.Description{
 		Name: plain, Summary: "etcd's concurrency.Mutex, a session for each owner, on three members", Version: version.Version,
-		Claims: subject.Claims{
+		Claims: locks.Claims{
 			Waits: true, Cancels: true, Lease: true, Renewal: true, LostSign: true, Fairness: true, TakesBack: true,
 		},
 		RenewEvery: 0.4, HandoffNS: handoff.Nanoseconds(),
-		Known: []subject.Known{
+		Known: []locks.Known{
 			{Scenario: "partitioned-holder", Property: "exclusion", Because: late},
 			{Scenario: "slow-link-then-cut", Property: "exclusion", Because: late},
 			{Scenario: "holder-pause", Property: "linearizable", Because: unnoticed},
 		},
-		Servers: &subject.BundledServers{Args: []string{serveRole}, Members: members},
+		Servers: &locks.BundledServers{Args: []string{serveRole}, Members: members},
 	}
 	f := d
 	f.Name, f.Summary, f.Claims.Fencing = fenced, "the same, with the revision of the grant as a token that the resource checks", true
-	return []subject.Description{d, f}
+	return []locks.Description{d, f}
 }

@@ -10,11 +10,11 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/internal/adapter"
+	"github.com/holdfast-go/holdfast/internal/live"
+	"github.com/holdfast-go/holdfast/internal/live/servers"
 	"github.com/holdfast-go/holdfast/internal/must"
-	"github.com/holdfast-go/holdfast/live"
-	"github.com/holdfast-go/holdfast/live/servers"
 	"github.com/holdfast-go/holdfast/lock"
-	"github.com/holdfast-go/holdfast/subject/adapter"
 )
 
 // asAdapter makes the test binary the adapter.
@@ -69,7 +69,7 @@ func start(t *testing.T, lockName string, clients int) (*live.World, []*adapter.
 }
 
 func TestDescriptions(t *testing.T) {
-	for _, d := range locks() {
+	for _, d := range describe() {
 		if err := d.Check(); err != nil {
 			t.Error(err)
 		}

@@ -8,19 +8,19 @@ import (
 	"testing"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/internal/live/servers"
 	"github.com/holdfast-go/holdfast/internal/must"
-	"github.com/holdfast-go/holdfast/live/servers"
-	"github.com/holdfast-go/holdfast/play/liveplay"
+	"github.com/holdfast-go/holdfast/internal/play/liveplay"
 	"github.com/holdfast-go/holdfast/scenarios"
-	"github.com/holdfast-go/holdfast/subject"
+	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
 
 // What a consensus store does not change: a holder that is stopped past its
 // lease overlaps with the next. What helps is a token that the resource checks.
 func TestPlayed(t *testing.T) {
-	subjects := map[string]*subject.Subject{}
-	for _, d := range locks() {
-		l, err := subject.NewThirdParty(d, nil)
+	subjects := map[string]*locks.Subject{}
+	for _, d := range describe() {
+		l, err := locks.NewThirdParty(d, nil)
 		must.Succeed(t, err)
 		subjects[d.Name] = l
 	}
@@ -49,7 +49,7 @@ func TestPlayed(t *testing.T) {
 
 // surprises are the verdicts that the lock's description does not explain, and
 // the violations that have to be seen and are not.
-func surprises(s *scenarios.Scenario, l *subject.Subject, violated []checker.Property, r checker.Report) []string {
+func surprises(s *scenarios.Scenario, l *locks.Subject, violated []checker.Property, r checker.Report) []string {
 	var all []string
 	expected := s.Expected(l)
 	for p, v := range r.Verdicts {
@@ -67,7 +67,7 @@ const tries = 20
 // judged plays a scenario at half its length. It does so again where the
 // machine kept the harness waiting: for too long, or for long enough to explain
 // a verdict that is a surprise.
-func judged(t *testing.T, s *scenarios.Scenario, l *subject.Subject, violated []checker.Property) checker.Report {
+func judged(t *testing.T, s *scenarios.Scenario, l *locks.Subject, violated []checker.Property) checker.Report {
 	t.Helper()
 	how := liveplay.Live{
 		Backend: servers.Backend{Bundled: &servers.BundledServers{Command: []string{self(t), serveRole}, Members: members}},
@@ -94,7 +94,7 @@ func judged(t *testing.T, s *scenarios.Scenario, l *subject.Subject, violated []
 
 // What has no meaning on servers that are no Redis is not played, in words.
 func TestNotPlayed(t *testing.T) {
-	l, err := subject.NewThirdParty(locks()[0], nil)
+	l, err := locks.NewThirdParty(describe()[0], nil)
 	must.Succeed(t, err)
 	backend := servers.Backend{Bundled: &servers.BundledServers{Command: []string{"etcd"}, Members: members}}
 	for _, name := range []string{"clock-jump", "restart-without-data", "lost-acquire-reply", "crash-between-commands"} {

@@ -9,7 +9,7 @@ import (
 	"github.com/redis/rueidis"
 	"github.com/redis/rueidis/rueidislock"
 
-	"github.com/holdfast-go/holdfast/subject/adapter"
+	"github.com/holdfast-go/holdfast/internal/adapter"
 )
 
 // open makes the lock of a process as rueidislock's README does for one Redis

@@ -5,8 +5,8 @@ import (
 	"database/sql"
 	"time"
 
-	"github.com/holdfast-go/holdfast/subject/adapter"
-	"github.com/holdfast-go/holdfast/subject/adapter/bundled"
+	"github.com/holdfast-go/holdfast/internal/adapter"
+	"github.com/holdfast-go/holdfast/internal/adapter/bundled"
 )
 
 // database is what the locks need to know of PostgreSQL or of MariaDB.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/holdfast-go/holdfast/subject"
+	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
 
 // boundedSuffix is what names of locks end with whose sessions the server ends
@@ -24,9 +24,9 @@ const (
 	noticed = time.Second
 )
 
-// locks describes what the process has.
-func locks() []subject.Description {
-	var all []subject.Description
+// describe says what the process has.
+func describe() []locks.Description {
+	var all []locks.Description
 	for _, base := range databases {
 		all = append(all, base.describe(row, "a row with a unique key, an owner, an end and a token", false))
 		for _, name := range slices.Sorted(maps.Keys(base.kinds)) {
@@ -38,11 +38,11 @@ func locks() []subject.Description {
 	return all
 }
 
-func (base *database) describe(kind, summary string, bounded bool) subject.Description {
-	d := subject.Description{
+func (base *database) describe(kind, summary string, bounded bool) locks.Description {
+	d := locks.Description{
 		Name: base.name + "-" + kind, Summary: summary, Version: base.version(), HandoffNS: handoff.Nanoseconds(),
-		Claims:  subject.Claims{Waits: true, Cancels: true, TakesBack: true},
-		Servers: &subject.BundledServers{Args: []string{base.name}, Members: members, Promoted: true, Missing: base.missing()},
+		Claims:  locks.Claims{Waits: true, Cancels: true, TakesBack: true},
+		Servers: &locks.BundledServers{Args: []string{base.name}, Members: members, Promoted: true, Missing: base.missing()},
 	}
 	if kind != row {
 		d.SessionNS = noticed.Nanoseconds()

@@ -9,8 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/adapter"
 	"github.com/holdfast-go/holdfast/lock"
-	"github.com/holdfast-go/holdfast/subject/adapter"
 )
 
 // The settings of the clients, in the time of a world where a second is one.

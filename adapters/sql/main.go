@@ -5,8 +5,8 @@
 package main
 
 import (
-	"github.com/holdfast-go/holdfast/subject/adapter"
-	"github.com/holdfast-go/holdfast/subject/adapter/bundled"
+	"github.com/holdfast-go/holdfast/internal/adapter"
+	"github.com/holdfast-go/holdfast/internal/adapter/bundled"
 )
 
 func main() { program().Main() }
@@ -16,5 +16,5 @@ func program() bundled.Program {
 	for _, d := range databases {
 		servers[d.name] = d.server
 	}
-	return bundled.Program{Client: adapter.Program{Locks: locks(), Open: open}, Servers: servers}
+	return bundled.Program{Client: adapter.Program{Locks: describe(), Open: open}, Servers: servers}
 }

@@ -12,7 +12,7 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
-	"github.com/holdfast-go/holdfast/subject/adapter"
+	"github.com/holdfast-go/holdfast/internal/adapter"
 )
 
 // mariadb has GET_LOCK. It counts its timeouts in whole seconds.

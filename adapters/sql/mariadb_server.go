@@ -16,8 +16,8 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
-	"github.com/holdfast-go/holdfast/live/processes"
-	"github.com/holdfast-go/holdfast/subject/adapter/bundled"
+	"github.com/holdfast-go/holdfast/internal/adapter/bundled"
+	"github.com/holdfast-go/holdfast/internal/live/processes"
 )
 
 // schema is where the table of the locks is. appUser asks for locks; admin is

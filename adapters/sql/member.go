@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 	"syscall"
 
-	"github.com/holdfast-go/holdfast/live/processes"
-	"github.com/holdfast-go/holdfast/subject/adapter/bundled"
+	"github.com/holdfast-go/holdfast/internal/adapter/bundled"
+	"github.com/holdfast-go/holdfast/internal/live/processes"
 )
 
 // member is what the servers of both databases have: the data of one directory.

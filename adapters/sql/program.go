@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/holdfast-go/holdfast/live/processes"
+	"github.com/holdfast-go/holdfast/internal/live/processes"
 )
 
 // tool runs a program that comes with a server until it has done its work.

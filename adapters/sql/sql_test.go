@@ -15,12 +15,12 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/internal/adapter"
+	"github.com/holdfast-go/holdfast/internal/live"
+	"github.com/holdfast-go/holdfast/internal/live/servers"
 	"github.com/holdfast-go/holdfast/internal/must"
-	"github.com/holdfast-go/holdfast/live"
-	"github.com/holdfast-go/holdfast/live/servers"
 	"github.com/holdfast-go/holdfast/lock"
-	"github.com/holdfast-go/holdfast/subject"
-	"github.com/holdfast-go/holdfast/subject/adapter"
+	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
 
 // asAdapter makes the test binary the adapter, asHarness a harness that starts
@@ -52,15 +52,15 @@ func needs(t *testing.T, base *database) {
 	}
 }
 
-func described(t *testing.T, name string) subject.Description {
+func described(t *testing.T, name string) locks.Description {
 	t.Helper()
-	for _, d := range locks() {
+	for _, d := range describe() {
 		if d.Name == name {
 			return d
 		}
 	}
 	t.Fatalf("there is no lock %q", name)
-	return subject.Description{}
+	return locks.Description{}
 }
 
 // world starts a primary and a replica.
@@ -102,10 +102,10 @@ func join(t *testing.T, w *live.World, n int, lockName string) *adapter.Conversa
 }
 
 func TestDescriptions(t *testing.T) {
-	if len(locks()) != 12 {
-		t.Errorf("there are %d locks", len(locks()))
+	if len(describe()) != 12 {
+		t.Errorf("there are %d locks", len(describe()))
 	}
-	for _, d := range locks() {
+	for _, d := range describe() {
 		if err := d.Check(); err != nil {
 			t.Error(err)
 		}
@@ -122,7 +122,7 @@ func TestTurns(t *testing.T) {
 			t.Parallel()
 			n := 0
 			var names []string
-			for _, d := range locks() {
+			for _, d := range describe() {
 				if strings.HasPrefix(d.Name, base.name) {
 					names = append(names, d.Name)
 				}
@@ -267,8 +267,8 @@ func TestFailover(t *testing.T) {
 func harness(name string) int {
 	os.Unsetenv(asHarness)
 	os.Setenv(asAdapter, "1")
-	var d subject.Description
-	for _, l := range locks() {
+	var d locks.Description
+	for _, l := range describe() {
 		if l.Name == name {
 			d = l
 		}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/holdfast-go/holdfast/subject"
+	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
 
 // The locks, which differ in whether the resource is shown a token.
@@ -52,17 +52,17 @@ func version() string {
 	return strings.TrimSuffix(strings.TrimPrefix(filepath.Base(path), "zookeeper-"), ".jar")
 }
 
-// locks describes what the process has.
-func locks() []subject.Description {
-	d := subject.Description{
+// describe says what the process has.
+func describe() []locks.Description {
+	d := locks.Description{
 		Name: plain, Summary: "zk.Lock of go-zookeeper, a session for each owner, on three members", Version: version(),
-		Claims: subject.Claims{
+		Claims: locks.Claims{
 			Waits: true, Cancels: true, Lease: true, Renewal: true, LostSign: true, Fairness: true, TakesBack: true,
 		},
 		RenewEvery: 0.4, HandoffNS: handoff.Nanoseconds(), LeaseSlackNS: expiry.Nanoseconds(), MarginNS: margin.Nanoseconds(),
-		Servers: &subject.BundledServers{Args: []string{serveRole}, Members: members, TwoPeers: true, Missing: missing()},
+		Servers: &locks.BundledServers{Args: []string{serveRole}, Members: members, TwoPeers: true, Missing: missing()},
 	}
 	f := d
 	f.Name, f.Summary, f.Claims.Fencing = fenced, "the same, with the czxid of the owner's node as a token that the resource checks", true
-	return []subject.Description{d, f}
+	return []locks.Description{d, f}
 }

@@ -12,8 +12,8 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/holdfast-go/holdfast/internal/adapter"
 	"github.com/holdfast-go/holdfast/lock"
-	"github.com/holdfast-go/holdfast/subject/adapter"
 )
 
 // requestTimeout bounds what has no bound of its own: one try, and a release.

@@ -5,8 +5,8 @@
 package main
 
 import (
-	"github.com/holdfast-go/holdfast/subject/adapter"
-	"github.com/holdfast-go/holdfast/subject/adapter/bundled"
+	"github.com/holdfast-go/holdfast/internal/adapter"
+	"github.com/holdfast-go/holdfast/internal/adapter/bundled"
 )
 
 const serveRole = "serve"
@@ -15,7 +15,7 @@ func main() { program().Main() }
 
 func program() bundled.Program {
 	return bundled.Program{
-		Client:  adapter.Program{Locks: locks(), Open: open},
+		Client:  adapter.Program{Locks: describe(), Open: open},
 		Servers: map[string]func(bundled.Settings) (bundled.Server, error){serveRole: newMember},
 	}
 }

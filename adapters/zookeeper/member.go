@@ -17,8 +17,8 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/holdfast-go/holdfast/live/processes"
-	"github.com/holdfast-go/holdfast/subject/adapter/bundled"
+	"github.com/holdfast-go/holdfast/internal/adapter/bundled"
+	"github.com/holdfast-go/holdfast/internal/live/processes"
 )
 
 // tick is a tenth of ZooKeeper's default. A session lasts two ticks at least, a

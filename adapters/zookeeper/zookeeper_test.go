@@ -9,11 +9,11 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/internal/adapter"
+	"github.com/holdfast-go/holdfast/internal/live"
+	"github.com/holdfast-go/holdfast/internal/live/servers"
 	"github.com/holdfast-go/holdfast/internal/must"
-	"github.com/holdfast-go/holdfast/live"
-	"github.com/holdfast-go/holdfast/live/servers"
 	"github.com/holdfast-go/holdfast/lock"
-	"github.com/holdfast-go/holdfast/subject/adapter"
 )
 
 // asAdapter makes the test binary the adapter. A test of cmd/holdfast kills a
@@ -56,7 +56,7 @@ func join(t *testing.T, w *live.World, n int) *adapter.Conversation {
 }
 
 func TestDescriptions(t *testing.T) {
-	for _, d := range locks() {
+	for _, d := range describe() {
 		if err := d.Check(); err != nil {
 			t.Error(err)
 		}
@@ -68,7 +68,7 @@ func TestDescriptions(t *testing.T) {
 func TestTurnsAndLeaders(t *testing.T) {
 	needs(t)
 	w, err := live.NewWorld(t.Context(), live.WorldOptions{
-		Options:  servers.Options{Backend: servers.Backend{Bundled: servers.Bundle([]string{os.Args[0]}, locks()[0].Servers)}, Clients: 2, Dir: t.TempDir()},
+		Options:  servers.Options{Backend: servers.Backend{Bundled: servers.Bundle([]string{os.Args[0]}, describe()[0].Servers)}, Clients: 2, Dir: t.TempDir()},
 		LockKeys: []string{"stock"},
 	})
 	must.Succeed(t, err)

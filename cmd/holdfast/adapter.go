@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/holdfast-go/holdfast/live/conform"
-	"github.com/holdfast-go/holdfast/live/servers"
-	"github.com/holdfast-go/holdfast/suite/realtime"
+	"github.com/holdfast-go/holdfast/internal/live/conform"
+	"github.com/holdfast-go/holdfast/internal/live/servers"
+	"github.com/holdfast-go/holdfast/internal/suite/realtime"
 )
 
 func newAdapterCmd() *cobra.Command {

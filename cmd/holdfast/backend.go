@@ -11,10 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/holdfast-go/holdfast/live/processes"
-	"github.com/holdfast-go/holdfast/live/servers"
-	"github.com/holdfast-go/holdfast/live/servers/miniredis"
-	"github.com/holdfast-go/holdfast/suite/realtime"
+	"github.com/holdfast-go/holdfast/internal/live/processes"
+	"github.com/holdfast-go/holdfast/internal/live/servers"
+	"github.com/holdfast-go/holdfast/internal/live/servers/miniredis"
+	"github.com/holdfast-go/holdfast/internal/suite/realtime"
 )
 
 func newMiniredisCmd() *cobra.Command {

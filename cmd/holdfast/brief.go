@@ -7,10 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/holdfast-go/holdfast/internal/pages/brief"
+	"github.com/holdfast-go/holdfast/internal/suite"
 	"github.com/holdfast-go/holdfast/internal/whole"
 	"github.com/holdfast-go/holdfast/reports"
-	"github.com/holdfast-go/holdfast/reports/brief"
-	"github.com/holdfast-go/holdfast/suite"
 )
 
 func newBriefCmd() *cobra.Command {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/browser"
 	"github.com/holdfast-go/holdfast/internal/nightly"
-	"github.com/holdfast-go/holdfast/suite"
+	"github.com/holdfast-go/holdfast/internal/suite"
 )
 
 // The report of the whole catalogue must be of use on a desk, on a phone, in the

@@ -15,12 +15,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-go/holdfast/checker"
-	"github.com/holdfast-go/holdfast/checker/linear"
-	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/internal/garbage"
+	"github.com/holdfast-go/holdfast/internal/suite"
 	"github.com/holdfast-go/holdfast/internal/terminal"
-	"github.com/holdfast-go/holdfast/reports/verdicts"
-	"github.com/holdfast-go/holdfast/suite"
+	"github.com/holdfast-go/holdfast/internal/verdicts"
 )
 
 // checkFlags are the flags of "holdfast check".
@@ -35,7 +34,7 @@ type checkFlags struct {
 
 var checkFormats = []string{"text", "json", "markdown"}
 
-var judgeNames = []string{string(linear.Both), string(linear.FastOnly), string(linear.PorcupineOnly)}
+var judgeNames = []string{string(checker.BothJudges), string(checker.FastJudge), string(checker.PorcupineOnly)}
 
 func newCheckCmd() *cobra.Command {
 	var f checkFlags
@@ -118,7 +117,7 @@ func checkHistories(c *cobra.Command, args []string, f checkFlags) error {
 		if c.Context().Err() != nil && len(defects) == 0 {
 			return c.Context().Err()
 		}
-		if disagreement, ok := errors.AsType[*linear.DisagreementError](err); ok {
+		if disagreement, ok := errors.AsType[*checker.DisagreementError](err); ok {
 			verdicts.Disagreement(c.ErrOrStderr(), name, disagreement)
 			defects = append(defects, err)
 		} else if err != nil {
@@ -215,7 +214,7 @@ func judgeWithBar(ctx context.Context, h *history.History, f checkFlags, stderr 
 	defer bar.Done()
 	return suite.UnlessInterrupted(ctx, func() (checker.Report, error) {
 		return judgeHistory(h, checker.Options{
-			Budget: f.budget, Judges: linear.Choice(f.judges), Begin: func(checker.Property) { bar.Step() },
+			Budget: f.budget, Judges: checker.Judges(f.judges), Begin: func(checker.Property) { bar.Step() },
 		})
 	})
 }
@@ -252,7 +251,7 @@ func followOne(c *cobra.Command, args []string, f checkFlags) error {
 	switch {
 	case f.picture != "" || len(args) != 1:
 		return usage("--follow takes one history at a time, and draws no picture")
-	case c.Flags().Changed("judge") && f.judges != string(linear.FastOnly):
+	case c.Flags().Changed("judge") && f.judges != string(checker.FastJudge):
 		return usage("only the fast judge can follow a run", "judge the whole history when the run is over")
 	case f.cutOff:
 		return usage("--follow reads a history that is still being written, --cut-off one that never will be")

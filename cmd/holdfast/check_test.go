@@ -15,10 +15,9 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/holdfast-go/holdfast/checker"
-	"github.com/holdfast-go/holdfast/checker/linear"
-	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/internal/must"
-	"github.com/holdfast-go/holdfast/suite"
+	"github.com/holdfast-go/holdfast/internal/suite"
 )
 
 // longHistory is a history of 20 clients that take a correct lock in turns. Each
@@ -80,7 +79,7 @@ func TestDisagreementIsADefect(t *testing.T) {
 	h := longHistory(2)
 	judgeHistory = func(*history.History, checker.Options) (checker.Report, error) {
 		return checker.Report{Verdicts: map[checker.Property]checker.Verdict{checker.Linearizable: {Outcome: checker.Unknown, Reason: "the judges disagree"}}},
-			&linear.DisagreementError{Lock: "stock", Fast: checker.OutcomeOK, Porcupine: checker.Violated, Listing: []string{"client-1/1: acquire, count 1"}, Minimal: h}
+			&checker.DisagreementError{Lock: "stock", Fast: checker.OutcomeOK, Porcupine: checker.Violated, Listing: []string{"client-1/1: acquire, count 1"}, Minimal: h}
 	}
 	defer func() { judgeHistory = checker.Judge }()
 	path := filepath.Join(t.TempDir(), "h.jsonl")

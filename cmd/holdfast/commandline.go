@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/holdfast-go/holdfast/suite"
+	"github.com/holdfast-go/holdfast/internal/suite"
 )
 
 // commandLine is a command that repeats a run.

@@ -12,11 +12,11 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/internal/must"
+	"github.com/holdfast-go/holdfast/internal/search/sweep"
+	"github.com/holdfast-go/holdfast/internal/selftest"
+	"github.com/holdfast-go/holdfast/internal/suite"
 	"github.com/holdfast-go/holdfast/scenarios"
-	"github.com/holdfast-go/holdfast/selftest"
-	"github.com/holdfast-go/holdfast/subject"
-	"github.com/holdfast-go/holdfast/suite"
-	"github.com/holdfast-go/holdfast/sweep"
+	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
 
 // The published record has every mutant, killed. The author of a new mutant
@@ -24,7 +24,7 @@ import (
 func TestTheTrackRecordIsWhole(t *testing.T) {
 	page, err := os.ReadFile("../../docs/tables/gallery.md")
 	must.Succeed(t, err)
-	for _, m := range subject.Mutants() {
+	for _, m := range locks.Mutants() {
 		_, row, ok := strings.Cut(string(page), "\n| "+m.Name+" | "+m.Of+" | ")
 		row, _, _ = strings.Cut(row, "\n")
 		if !ok || strings.Contains(row, "| "+selftest.Survived+" |") {
@@ -128,7 +128,7 @@ func TestTheReadmeCountsAndLists(t *testing.T) {
 	text, err := os.ReadFile("../../README.md")
 	must.Succeed(t, err)
 	page := string(text)
-	count := fmt.Sprintf(" %d scenarios against %d locks ", len(scenarios.Names()), len(subject.Locks()))
+	count := fmt.Sprintf(" %d scenarios against %d locks ", len(scenarios.Names()), len(locks.Locks()))
 	if !strings.Contains(page, count) {
 		t.Errorf("README.md does not say %q", count)
 	}

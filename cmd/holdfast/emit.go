@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/holdfast-go/holdfast/explore/emit"
+	"github.com/holdfast-go/holdfast/internal/search/explore/emit"
 )
 
 // emits reports whether other machines are to play the exploration: the user gave

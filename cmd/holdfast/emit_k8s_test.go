@@ -70,7 +70,7 @@ func TestTheWorkflowIsStartedByHandAndReads(t *testing.T) {
 // This machine may have no docker. The test at least checks the files of the
 // image, its Go version, and the user of the job.
 func TestTheDockerfileFitsTheProject(t *testing.T) {
-	text, err := os.ReadFile("../../explore/emit/Dockerfile")
+	text, err := os.ReadFile("../../internal/search/explore/emit/Dockerfile")
 	must.Succeed(t, err)
 	mod, err := os.ReadFile("../../go.mod")
 	must.Succeed(t, err)

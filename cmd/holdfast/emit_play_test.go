@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/holdfast-go/holdfast/explore"
 	"github.com/holdfast-go/holdfast/internal/must"
+	"github.com/holdfast-go/holdfast/internal/search/explore"
 )
 
 // script is the program that an engine starts for one shard, with its arguments.

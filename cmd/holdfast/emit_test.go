@@ -18,8 +18,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/holdfast-go/holdfast/internal/must"
-	"github.com/holdfast-go/holdfast/subject"
-	"github.com/holdfast-go/holdfast/suite"
+	"github.com/holdfast-go/holdfast/internal/suite"
+	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
 
 var update = flag.Bool("update", false, "write the examples and the matrix anew")
@@ -69,13 +69,13 @@ func (w emittedWorkflow) step(t fataler, job, name string) string {
 // For every exploration, Kubernetes and GitHub can read the output. It has the
 // requested number of shards, and they explore what the flags say.
 func TestWhatIsEmittedIsReadAsItWasMeant(t *testing.T) {
-	locks := subject.Locks()
-	for _, m := range subject.Mutants() {
-		locks = append(locks, m.Name)
+	names := locks.Locks()
+	for _, m := range locks.Mutants() {
+		names = append(names, m.Name)
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		shards := rapid.IntRange(1, 256).Draw(t, "shards")
-		args := append(drawExploration(t, locks), fmt.Sprintf("--shards=%d", shards))
+		args := append(drawExploration(t, names), fmt.Sprintf("--shards=%d", shards))
 		var script string
 		if rapid.Bool().Draw(t, "on Kubernetes") {
 			text := emitted(t, append(args, "--emit=k8s")...)
@@ -108,8 +108,8 @@ func TestWhatIsEmittedIsReadAsItWasMeant(t *testing.T) {
 var dnsLabel = regexp.MustCompile(`^[a-z]([-a-z0-9]*[a-z0-9])?$`)
 
 // drawExploration draws flags of an exploration.
-func drawExploration(t *rapid.T, locks []string) []string {
-	args := []string{"--lock=" + rapid.SampledFrom(locks).Draw(t, "lock")}
+func drawExploration(t *rapid.T, names []string) []string {
+	args := []string{"--lock=" + rapid.SampledFrom(names).Draw(t, "lock")}
 	add := func(name string, flag func() string) {
 		if rapid.Bool().Draw(t, "with "+name) {
 			args = append(args, "--"+name+"="+flag())

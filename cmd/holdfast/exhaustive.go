@@ -6,11 +6,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/holdfast-go/holdfast/explore/exhaustive"
-	"github.com/holdfast-go/holdfast/explore/exhaustive/placed"
-	"github.com/holdfast-go/holdfast/explore/exhaustive/small"
 	"github.com/holdfast-go/holdfast/internal/english"
-	"github.com/holdfast-go/holdfast/suite"
+	"github.com/holdfast-go/holdfast/internal/search/exhaustive"
+	"github.com/holdfast-go/holdfast/internal/search/exhaustive/placed"
+	"github.com/holdfast-go/holdfast/internal/search/exhaustive/small"
+	"github.com/holdfast-go/holdfast/internal/suite"
 )
 
 // exhaustiveOnly are the flags that need --exhaustive. drawnOnly are those that

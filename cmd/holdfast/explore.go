@@ -7,14 +7,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/holdfast-go/holdfast/explore"
-	"github.com/holdfast-go/holdfast/explore/draw"
-	"github.com/holdfast-go/holdfast/explore/emit"
-	"github.com/holdfast-go/holdfast/explore/exhaustive"
 	"github.com/holdfast-go/holdfast/internal/english"
+	"github.com/holdfast-go/holdfast/internal/search/exhaustive"
+	"github.com/holdfast-go/holdfast/internal/search/explore"
+	"github.com/holdfast-go/holdfast/internal/search/explore/draw"
+	"github.com/holdfast-go/holdfast/internal/search/explore/emit"
+	"github.com/holdfast-go/holdfast/internal/suite"
 	"github.com/holdfast-go/holdfast/internal/terminal"
-	"github.com/holdfast-go/holdfast/subject"
-	"github.com/holdfast-go/holdfast/suite"
+	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
 
 // exploreFlags are the flags of "holdfast explore".
@@ -108,7 +108,7 @@ run could be judged; 4 a defect of holdfast itself; 130 interrupted.`,
 	c.Flags().StringVar(&f.emit, "emit", "", "play nothing, but write what plays the shards elsewhere: k8s (an Indexed Job) or github (a workflow); with --out into that directory")
 	c.Flags().IntVar(&f.shards, "shards", 8, "how many shards --emit writes")
 	c.Flags().StringVar(&f.image, "image", "holdfast:"+version, "the image of --emit k8s")
-	complete(c, "lock", subject.Locks())
+	complete(c, "lock", locks.Locks())
 	complete(c, "base", exhaustive.Names())
 	complete(c, "emit", emit.Names())
 	complete(c, "faults", draw.Names())
@@ -144,9 +144,9 @@ func runExplore(c *cobra.Command, f exploreFlags) error {
 		return usage("--adapter is for holdfast run: exploring plays in virtual time, which other processes do not have",
 			"a lock in Go is explored with locktest.Explore and locktest.Exhaust: see docs/test-your-own-lock.md")
 	}
-	l, err := subject.FindSubject(f.lock)
+	l, err := locks.FindSubject(f.lock)
 	if err != nil {
-		return usage(err.Error(), didYouMean(f.lock, subject.Locks()), "holdfast list locks shows which there are")
+		return usage(err.Error(), didYouMean(f.lock, locks.Locks()), "holdfast list locks shows which there are")
 	}
 	v, err := draw.NewVocabulary(f.faults, f.without, f.survivable)
 	if err != nil {

@@ -6,11 +6,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/holdfast-go/holdfast/live/servers"
+	"github.com/holdfast-go/holdfast/internal/live/servers"
+	"github.com/holdfast-go/holdfast/internal/selftest"
 	"github.com/holdfast-go/holdfast/reports"
 	"github.com/holdfast-go/holdfast/scenarios"
-	"github.com/holdfast-go/holdfast/selftest"
-	"github.com/holdfast-go/holdfast/subject"
+	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
 
 // fidelityFlags are the flags of "holdfast selftest fidelity".
@@ -32,7 +32,7 @@ func newFidelityCmd() *cobra.Command {
 first in the simulator and then on real servers. It prints one matrix, with both
 marks where the worlds disagree. Below it stands each difference, with the
 explanation if there is one. The run directory has the runs and a report of each
-world, in sim/ and live/.
+world, in sim/ and internal/live/.
 
 Exit codes: 0 the worlds agree, or every difference is explained; 1 they do not;
 2 bad usage or bad input; 3 some run has no verdict; 4 a defect of holdfast
@@ -49,7 +49,7 @@ itself; 130 interrupted.`,
 	formatFlag(c, &f.format, fidelityFormats, "what to print: text or markdown")
 	c.Flags().Float64Var(&f.scale, "time-scale", 0, "as in holdfast run")
 	c.Flags().IntVar(&f.workers, "workers", 0, "as in holdfast run")
-	complete(c, "lock", subject.Locks())
+	complete(c, "lock", locks.Locks())
 	return c
 }
 

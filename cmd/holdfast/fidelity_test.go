@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/holdfast-go/holdfast/suite"
+	"github.com/holdfast-go/holdfast/internal/suite"
 )
 
 // If the simulated world and a real one agree, the command says so, and both

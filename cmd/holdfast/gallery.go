@@ -12,13 +12,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-go/holdfast/internal/english"
+	"github.com/holdfast-go/holdfast/internal/gallery"
+	"github.com/holdfast-go/holdfast/internal/selftest"
+	"github.com/holdfast-go/holdfast/internal/suite"
+	"github.com/holdfast-go/holdfast/internal/suite/workers"
 	"github.com/holdfast-go/holdfast/internal/terminal"
 	"github.com/holdfast-go/holdfast/scenarios"
-	"github.com/holdfast-go/holdfast/selftest"
-	"github.com/holdfast-go/holdfast/subject"
-	"github.com/holdfast-go/holdfast/subject/gallery"
-	"github.com/holdfast-go/holdfast/suite"
-	"github.com/holdfast-go/holdfast/suite/workers"
+	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
 
 // galleryFlags are the flags of "holdfast selftest gallery".
@@ -76,7 +76,7 @@ holdfast itself; 130 interrupted.`,
   holdfast selftest gallery --format markdown`,
 		RunE: func(c *cobra.Command, args []string) error { return runGallery(c, args, f) },
 	}
-	for _, m := range subject.Mutants() {
+	for _, m := range locks.Mutants() {
 		c.ValidArgs = append(c.ValidArgs, m.Name)
 	}
 	c.Flags().StringSliceVar(&f.scenarios, "scenario", nil, "scenarios to play, by name or file (default all)")

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/internal/selftest"
 	"github.com/holdfast-go/holdfast/internal/testworker"
-	"github.com/holdfast-go/holdfast/selftest"
 )
 
 // answering is a fake worker's script. It answers each job with verdicts, a piece

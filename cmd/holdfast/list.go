@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/holdfast-go/holdfast/internal/pages/explain"
 	"github.com/holdfast-go/holdfast/internal/terminal"
-	"github.com/holdfast-go/holdfast/reports/explain"
 )
 
 func newListCmd() *cobra.Command {

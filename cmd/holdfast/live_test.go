@@ -14,15 +14,15 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/internal/live/servers"
 	"github.com/holdfast-go/holdfast/internal/must"
-	"github.com/holdfast-go/holdfast/live/servers"
-	"github.com/holdfast-go/holdfast/play/liveplay"
+	"github.com/holdfast-go/holdfast/internal/play/liveplay"
+	"github.com/holdfast-go/holdfast/internal/suite"
+	"github.com/holdfast-go/holdfast/internal/suite/report"
 	"github.com/holdfast-go/holdfast/reports"
-	"github.com/holdfast-go/holdfast/results"
+	"github.com/holdfast-go/holdfast/reports/results"
 	"github.com/holdfast-go/holdfast/scenarios"
-	"github.com/holdfast-go/holdfast/subject"
-	"github.com/holdfast-go/holdfast/suite"
-	"github.com/holdfast-go/holdfast/suite/report"
+	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
 
 // requireRedis skips a test without an installed server, unless the environment
@@ -122,7 +122,7 @@ func notCarried(t *testing.T, scenario, lock string) string {
 	t.Helper()
 	s, err := scenarios.Find(scenario)
 	must.Succeed(t, err)
-	l, err := subject.FindSubject(lock)
+	l, err := locks.FindSubject(lock)
 	must.Succeed(t, err)
 	ok, why := liveplay.Carries(s, l, servers.Backend{})
 	if ok || os.Getenv("HOLDFAST_REQUIRE_CC") != "" {

@@ -8,11 +8,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/holdfast-go/holdfast/explore"
 	"github.com/holdfast-go/holdfast/internal/outdir"
-	"github.com/holdfast-go/holdfast/suite"
-	"github.com/holdfast-go/holdfast/suite/report"
-	"github.com/holdfast-go/holdfast/sweep"
+	"github.com/holdfast-go/holdfast/internal/search/explore"
+	"github.com/holdfast-go/holdfast/internal/search/sweep"
+	"github.com/holdfast-go/holdfast/internal/suite"
+	"github.com/holdfast-go/holdfast/internal/suite/report"
 )
 
 // mergeFlags are the flags of "holdfast merge".

@@ -10,9 +10,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-go/holdfast/internal/english"
+	"github.com/holdfast-go/holdfast/internal/selftest/mutation"
 	"github.com/holdfast-go/holdfast/internal/terminal"
-	"github.com/holdfast-go/holdfast/selftest/mutation"
-	"github.com/holdfast-go/holdfast/subject"
+	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
 
 func newMutationCmd() *cobra.Command {
@@ -86,6 +86,6 @@ Exit codes: 0 every mutant killed or called equivalent; 1 one survived; 2 bad us
 	c.Flags().StringVar(&f.Record, "out", "", "directory that keeps the results")
 	output.flags(c, "what to print", "")
 	pool.flags(c, time.Minute)
-	complete(c, "lock", subject.Locks())
+	complete(c, "lock", locks.Locks())
 	return c
 }

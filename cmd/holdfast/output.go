@@ -13,10 +13,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-go/holdfast/internal/outdir"
+	"github.com/holdfast-go/holdfast/internal/suite"
+	"github.com/holdfast-go/holdfast/internal/suite/workers"
 	"github.com/holdfast-go/holdfast/internal/terminal"
 	"github.com/holdfast-go/holdfast/internal/whole"
-	"github.com/holdfast-go/holdfast/suite"
-	"github.com/holdfast-go/holdfast/suite/workers"
 )
 
 func printJSON(w io.Writer, v any) error { return whole.EncodeJSON(w, v) }

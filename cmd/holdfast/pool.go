@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/holdfast-go/holdfast/suite/workers"
+	"github.com/holdfast-go/holdfast/internal/suite/workers"
 )
 
 // testOnlyWorker replaces the worker process in tests.

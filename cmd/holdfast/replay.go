@@ -14,13 +14,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/holdfast-go/holdfast/history"
+	"github.com/holdfast-go/holdfast/checker/history"
+	"github.com/holdfast-go/holdfast/internal/inside"
+	"github.com/holdfast-go/holdfast/internal/play/simplay"
+	"github.com/holdfast-go/holdfast/internal/suite"
+	"github.com/holdfast-go/holdfast/internal/suite/workers"
 	"github.com/holdfast-go/holdfast/internal/terminal"
-	"github.com/holdfast-go/holdfast/play/simplay"
-	"github.com/holdfast-go/holdfast/reports/inside"
-	"github.com/holdfast-go/holdfast/results"
-	"github.com/holdfast-go/holdfast/suite"
-	"github.com/holdfast-go/holdfast/suite/workers"
+	"github.com/holdfast-go/holdfast/reports/results"
 )
 
 // replayFlags are the flags of replay.

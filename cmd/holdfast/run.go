@@ -15,19 +15,19 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/holdfast-go/holdfast/internal/gallery"
+	"github.com/holdfast-go/holdfast/internal/live/servers"
+	"github.com/holdfast-go/holdfast/internal/play/liveplay"
+	"github.com/holdfast-go/holdfast/internal/suite"
+	"github.com/holdfast-go/holdfast/internal/suite/accept"
+	"github.com/holdfast-go/holdfast/internal/suite/realtime"
+	"github.com/holdfast-go/holdfast/internal/suite/report"
+	"github.com/holdfast-go/holdfast/internal/suite/workers"
 	"github.com/holdfast-go/holdfast/internal/terminal"
-	"github.com/holdfast-go/holdfast/live/servers"
-	"github.com/holdfast-go/holdfast/play/liveplay"
 	"github.com/holdfast-go/holdfast/reports"
-	"github.com/holdfast-go/holdfast/results"
+	"github.com/holdfast-go/holdfast/reports/results"
 	"github.com/holdfast-go/holdfast/scenarios"
-	"github.com/holdfast-go/holdfast/subject"
-	"github.com/holdfast-go/holdfast/subject/gallery"
-	"github.com/holdfast-go/holdfast/suite"
-	"github.com/holdfast-go/holdfast/suite/accept"
-	"github.com/holdfast-go/holdfast/suite/realtime"
-	"github.com/holdfast-go/holdfast/suite/report"
-	"github.com/holdfast-go/holdfast/suite/workers"
+	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
 
 // runFlags are the flags of "holdfast run".
@@ -102,7 +102,7 @@ input; 3 some verdict unknown; 4 a defect of holdfast itself; 130 interrupted.`,
 	c.Flags().StringVar(&f.outputs.Markdown, "markdown", "", "also write Markdown to this file")
 	c.Flags().IntVar(&f.pool.workers, "workers", 0, "runs at a time (default one per core; live: three per core)")
 	c.Flags().DurationVar(&f.pool.stall, "stall", time.Minute, "sim: processor time after which a run that does not end is given up")
-	complete(c, "lock", subject.Locks())
+	complete(c, "lock", locks.Locks())
 	complete(c, "world", []string{worldSim, worldLive})
 	complete(c, "user", suite.UserChoices())
 	complete(c, "backend", realtime.Backends())
@@ -225,8 +225,8 @@ func (f runFlags) check() error {
 // playable are the names of the locks that --lock accepts: the built-in ones, and
 // those of the gallery.
 func playable() []string {
-	names := append(subject.Locks(), gallery.FairQueue)
-	for _, m := range subject.Mutants() {
+	names := append(locks.Locks(), gallery.FairQueue)
+	for _, m := range locks.Mutants() {
 		names = append(names, m.Name)
 	}
 	return names
@@ -287,20 +287,20 @@ func execute(ctx context.Context, jobs []suite.Job, dir suite.Dir, f runFlags, s
 }
 
 // plan lists the runs to play, and the pairs that cannot be played.
-func plan(list []suite.Source, locks []realtime.Lock, f runFlags) (jobs []suite.Job, skipped []results.Skip, err error) {
-	var subjects []*subject.Subject
-	for _, l := range locks {
+func plan(list []suite.Source, contenders []realtime.Lock, f runFlags) (jobs []suite.Job, skipped []results.Skip, err error) {
+	var subjects []*locks.Subject
+	for _, l := range contenders {
 		subjects = append(subjects, l.Subject)
 	}
-	var carries func(*scenarios.Scenario, *subject.Subject) (bool, string)
+	var carries func(*scenarios.Scenario, *locks.Subject) (bool, string)
 	if f.world == worldLive {
-		carries = func(s *scenarios.Scenario, l *subject.Subject) (bool, string) {
+		carries = func(s *scenarios.Scenario, l *locks.Subject) (bool, string) {
 			if f.scale != 0 && err == nil {
 				if slow := liveplay.CheckPace(s, f.scale); slow != nil {
 					err = usage(fmt.Sprintf("%s: %v", s.Name, slow), "choose a larger --time-scale")
 				}
 			}
-			return liveplay.Carries(s, l, locks[slices.Index(subjects, l)].Backend(f.servers))
+			return liveplay.Carries(s, l, contenders[slices.Index(subjects, l)].Backend(f.servers))
 		}
 	}
 	jobs, skipped = suite.Plan(list, subjects, f.seed, f.seeds, f.user, carries)

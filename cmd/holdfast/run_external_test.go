@@ -12,7 +12,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/freeport"
 	"github.com/holdfast-go/holdfast/internal/must"
-	"github.com/holdfast-go/holdfast/suite"
+	"github.com/holdfast-go/holdfast/internal/suite"
 )
 
 // onesOwn starts a redis-server as a user would, with a password and some keys,

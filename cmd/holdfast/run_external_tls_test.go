@@ -22,7 +22,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/freeport"
 	"github.com/holdfast-go/holdfast/internal/must"
-	"github.com/holdfast-go/holdfast/suite"
+	"github.com/holdfast-go/holdfast/internal/suite"
 )
 
 // These secrets must appear nowhere outside their source.

@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/holdfast-go/holdfast/playground"
-	"github.com/holdfast-go/holdfast/playground/serve"
+	"github.com/holdfast-go/holdfast/internal/playground"
+	"github.com/holdfast-go/holdfast/internal/playground/serve"
 )
 
 func newServeCmd() *cobra.Command {

@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"github.com/holdfast-go/holdfast/internal/must"
-	"github.com/holdfast-go/holdfast/playground"
-	"github.com/holdfast-go/holdfast/suite"
+	"github.com/holdfast-go/holdfast/internal/playground"
+	"github.com/holdfast-go/holdfast/internal/suite"
 )
 
 // The server plays in worker processes with the same results as the command, and

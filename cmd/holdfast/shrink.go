@@ -14,11 +14,11 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/internal/english"
+	"github.com/holdfast-go/holdfast/internal/search/shrink"
+	"github.com/holdfast-go/holdfast/internal/suite"
+	"github.com/holdfast-go/holdfast/internal/suite/workers"
 	"github.com/holdfast-go/holdfast/internal/terminal"
-	"github.com/holdfast-go/holdfast/shrink"
-	"github.com/holdfast-go/holdfast/subject"
-	"github.com/holdfast-go/holdfast/suite"
-	"github.com/holdfast-go/holdfast/suite/workers"
+	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
 
 // shrinkFlags are the flags of "holdfast shrink".
@@ -98,7 +98,7 @@ func (f shrinkFlags) check() error {
 	if f.property != "" && !slices.Contains(properties(), f.property) {
 		return usage(fmt.Sprintf("unknown property %q", f.property), didYouMean(f.property, properties()), "holdfast list properties shows them")
 	}
-	if _, err := subject.FindSubject(f.lock); f.lock != "" && err != nil {
+	if _, err := locks.FindSubject(f.lock); f.lock != "" && err != nil {
 		return usage(err.Error(), didYouMean(f.lock, playable()), "holdfast list locks and holdfast list mutants show the locks")
 	}
 	return cmp.Or(between("--runs", f.runs, 10, 1_000_000), f.pool.check())
@@ -199,7 +199,7 @@ func (f shrinkFlags) playNow(ctx context.Context, path string, pool workers.Pool
 		return nil, err
 	}
 	s := list[0]
-	l, err := subject.FindSubject(f.lock)
+	l, err := locks.FindSubject(f.lock)
 	if err != nil {
 		return nil, usage(err.Error())
 	}

@@ -11,10 +11,10 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/internal/outdir"
+	"github.com/holdfast-go/holdfast/internal/selftest"
 	"github.com/holdfast-go/holdfast/internal/terminal"
 	"github.com/holdfast-go/holdfast/scenarios"
-	"github.com/holdfast-go/holdfast/selftest"
-	"github.com/holdfast-go/holdfast/subject"
+	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
 
 // varyFlags are the flags of "holdfast selftest vary".
@@ -59,7 +59,7 @@ input; 3 some verdict unknown; 4 a defect of holdfast itself; 130 interrupted.`,
 	c.Flags().StringVar(&f.out, "out", "", "new or empty directory for what is not as expected (default: it is only reported)")
 	f.output.flags(c, "what to print", "")
 	f.pool.flags(c, time.Minute)
-	complete(c, "lock", subject.Locks())
+	complete(c, "lock", locks.Locks())
 	return c
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	numbers "github.com/holdfast-go/holdfast/internal/version"
-	"github.com/holdfast-go/holdfast/results"
+	"github.com/holdfast-go/holdfast/reports/results"
 )
 
 const version = numbers.Holdfast

@@ -6,15 +6,15 @@ import (
 	"os"
 	"time"
 
-	"github.com/holdfast-go/holdfast/subject"
-	"github.com/holdfast-go/holdfast/subject/adapter"
+	"github.com/holdfast-go/holdfast/internal/adapter"
+	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
 
 // mistake is one mistake of a worker. request and answer edit every line on its
 // way.
 type mistake struct {
 	first    string // printed before anything else
-	describe func(*subject.Description)
+	describe func(*locks.Description)
 	request  func(line) []line
 	answer   func(line) []line
 	end      func() // before it exits
@@ -25,7 +25,7 @@ type mistake struct {
 var mistakes = map[string]mistake{
 	"banner":      {first: "Welcome to golock 1.0"},
 	"mute":        {request: on("describe", drop)},
-	"odd-name":    {describe: func(d *subject.Description) { d.Name = "Go Lock" }},
+	"odd-name":    {describe: func(d *locks.Description) { d.Name = "Go Lock" }},
 	"stop-fails":  {status: 3},
 	"any-version": {request: on("hello", func(m line) []line { m["hello"].(map[string]any)["protocol"] = adapter.Protocol; return keep(m) })},
 
@@ -38,7 +38,7 @@ var mistakes = map[string]mistake{
 	"count":          {answer: granted(func(m line) { m["count"] = 7 })},
 	"same-identity":  {answer: having("identity", func(m line) { m["identity"] = "me:1" })},
 	"twice":          {request: on("cancel", func(m line) []line { return []line{m, m} })},
-	"other-key":      {describe: func(d *subject.Description) { d.Key = "elsewhere:{name}" }},
+	"other-key":      {describe: func(d *locks.Description) { d.Key = "elsewhere:{name}" }},
 	"shared-threads": {request: func(m line) []line { return edited(m, m["thread"] != nil, func() { m["thread"] = "1" }) }},
 	"vague": {answer: func(m line) []line {
 		return edited(m, hasError(m, "not-held") || hasError(m, "lost"), func() { m["errors"] = []string{"other"} })

@@ -13,18 +13,18 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/holdfast-go/holdfast/internal/adapter"
 	"github.com/holdfast-go/holdfast/lock"
-	"github.com/holdfast-go/holdfast/subject"
-	"github.com/holdfast-go/holdfast/subject/adapter"
+	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
 
 // Lock is the worker's name for its lock.
 const Lock = "golock"
 
-func description() subject.Description {
-	return subject.Description{
+func description() locks.Description {
+	return locks.Description{
 		Name: Lock, Version: "1.0", Summary: "the reference lock in a process of its own",
-		Claims: subject.Claims{
+		Claims: locks.Claims{
 			Waits: true, Cancels: true, Closes: true, Reentrant: true, Lease: true, Explicit: true, Renewal: true,
 			LostSign: true, Fencing: true, TakesBack: true, Messages: true,
 		},
@@ -58,7 +58,7 @@ func Main(mistake string) int {
 		relay(out, os.Stdout, m.answer)
 		close(written)
 	}()
-	err := adapter.Serve(context.Background(), fromHarness, toHarness, adapter.Program{Locks: []subject.Description{d}, Open: open})
+	err := adapter.Serve(context.Background(), fromHarness, toHarness, adapter.Program{Locks: []locks.Description{d}, Open: open})
 	toHarness.Close()
 	<-written
 	if m.end != nil {

@@ -1,0 +1,80 @@
+package adapter
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/holdfast-go/holdfast/lock"
+	"github.com/holdfast-go/holdfast/scenarios/locks"
+)
+
+// ServeBuiltIn is a client process: it opens the lock that it is told to, and
+// does with it what it is asked, until it is told to stop.
+func ServeBuiltIn(ctx context.Context, in io.Reader, out io.Writer) error {
+	return Serve(ctx, in, out, Program{Open: openBuiltIn})
+}
+
+// openBuiltIn opens a built-in lock over connections of its own.
+func openBuiltIn(h Hello) (Lock, error) {
+	sub, err := locks.FindSubject(h.Lock)
+	if err != nil {
+		return nil, err
+	}
+	env := locks.Environment{
+		Process: h.Process, Seed: h.Seed, Lease: time.Duration(h.LeaseNS), Poll: time.Duration(h.PollNS),
+		Replicas: h.Replicas, Acks: h.Acks, Scale: cmp.Or(h.Redis.TimeScale, 1),
+	}
+	for g := 1; g <= sub.Groups; g++ {
+		c := h.Redis.Client(g)
+		env.Clients = append(env.Clients, c)
+		// A process that has been up for a while is connected.
+		if err := c.Ping(context.Background()).Err(); err != nil {
+			return nil, fmt.Errorf("reach group %d: %w", g, err)
+		}
+	}
+	s, err := sub.Open(env)
+	if err != nil {
+		return nil, err
+	}
+	return SessionLock(s, env.Clients), nil
+}
+
+// sessionLock is a lock in a client process, with its connections.
+type sessionLock struct {
+	locks.Session
+	clients []redis.UniversalClient
+}
+
+// SessionLock makes what a client process serves of a lock that is open, and
+// of its connections, which are closed after it.
+func SessionLock(s locks.Session, clients []redis.UniversalClient) Lock {
+	return &sessionLock{s, clients}
+}
+
+// Locker implements [adapter.Lock].
+func (l *sessionLock) Locker(name, thread string) (lock.Locker, error) {
+	return l.Session.Locker(name, thread), nil
+}
+
+// Shutdown implements [locks.Leaver].
+func (l *sessionLock) Shutdown(ctx context.Context) error {
+	if s, ok := l.Session.(locks.Leaver); ok {
+		return s.Shutdown(ctx)
+	}
+	return fmt.Errorf("the lock cannot be shut down: %w", errors.ErrUnsupported)
+}
+
+// Disconnect implements [adapter.Lock].
+func (l *sessionLock) Disconnect() error {
+	var errs []error
+	for _, c := range l.clients {
+		errs = append(errs, c.Close())
+	}
+	return errors.Join(errs...)
+}

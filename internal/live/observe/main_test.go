@@ -1,0 +1,61 @@
+package observe
+
+import (
+	"cmp"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/holdfast-go/holdfast/internal/live/internal/livetest"
+	"github.com/holdfast-go/holdfast/internal/live/servers"
+)
+
+func TestMain(m *testing.M) { livetest.Main(m, nil) }
+
+// start starts servers for a test, which are closed with it.
+func start(t *testing.T, o servers.Options) *servers.Servers {
+	t.Helper()
+	if len(o.Backend.Miniredis) == 0 {
+		livetest.RequireRedis(t)
+	}
+	o.Dir, o.Detect = t.TempDir(), cmp.Or(o.Detect, time.Second)
+	return livetest.Open(t, o.Dir, func() (*servers.Servers, error) { return servers.Start(t.Context(), o, nil) })
+}
+
+// onBackends runs a test on servers of every backend.
+func onBackends(t *testing.T, o servers.Options, test func(t *testing.T, s *servers.Servers)) {
+	t.Parallel()
+	for _, b := range []servers.Backend{{}, {Miniredis: livetest.Miniredis(t)}} {
+		t.Run(b.Name(), func(t *testing.T) {
+			t.Parallel()
+			o := o
+			o.Backend = b
+			test(t, start(t, o))
+		})
+	}
+}
+
+// startWithClocks starts servers whose clocks can be moved, where there is a C
+// compiler.
+func startWithClocks(t *testing.T, o servers.Options) *servers.Servers {
+	t.Helper()
+	livetest.RequireCompiler(t)
+	o.Clocks = true
+	return start(t, o)
+}
+
+func client(t *testing.T, s *servers.Servers, name string, group int) redis.UniversalClient {
+	t.Helper()
+	return livetest.Client(t, s, name, group)
+}
+
+func admin(t *testing.T, s *servers.Servers, name string) *redis.Client {
+	t.Helper()
+	return livetest.Admin(t, s, name)
+}
+
+var (
+	check      = livetest.Check
+	eventually = livetest.Eventually
+)

@@ -1,0 +1,329 @@
+// Package explain lists the names that the command line accepts, and explains
+// each on one screen: locks, mutants, scenarios, faults and properties.
+package explain
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/internal/english"
+	"github.com/holdfast-go/holdfast/scenarios"
+	"github.com/holdfast-go/holdfast/scenarios/locks"
+)
+
+// ErrUnknown means that a word names nothing.
+var ErrUnknown = errors.New("nothing has this name")
+
+// kinds are the kinds of names, with the rows of each list.
+var kinds = []struct {
+	name string
+	rows func() [][]string
+}{
+	{"scenarios", func() (rows [][]string) {
+		for _, s := range scenarios.Catalogue() {
+			rows = append(rows, []string{s.Name, s.Title})
+		}
+		return rows
+	}},
+	{"locks", func() (rows [][]string) {
+		for _, name := range locks.Locks() {
+			rows = append(rows, []string{name, locks.MustFind(name).Summary()})
+		}
+		return rows
+	}},
+	{"mutants", func() [][]string {
+		rows := [][]string{{"mutant", "of", "class", "mistake", "shipped by"}}
+		for _, m := range locks.Mutants() {
+			rows = append(rows, []string{m.Name, m.Of, fmt.Sprint(m.Class), m.Mistake, m.Shipped})
+		}
+		return rows
+	}},
+	{"faults", func() (rows [][]string) {
+		for _, k := range faults.Vocabulary() {
+			rows = append(rows, []string{k.Name, k.Target, k.Summary})
+		}
+		return rows
+	}},
+	{"properties", func() (rows [][]string) {
+		for _, p := range checker.Properties() {
+			rows = append(rows, []string{string(p.Name), p.Promise})
+		}
+		return rows
+	}},
+}
+
+// Kinds are the kinds that [List] knows.
+func Kinds() []string {
+	var all []string
+	for _, k := range kinds {
+		all = append(all, k.name)
+	}
+	return all
+}
+
+// List writes all names of a kind, one in a line.
+func List(w io.Writer, kind string) error {
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, k := range kinds {
+		if k.name == kind {
+			for _, row := range k.rows() {
+				fmt.Fprintln(tw, strings.Join(row, "\t"))
+			}
+		}
+	}
+	return tw.Flush()
+}
+
+// Names are all words that [Text] explains.
+func Names() []string {
+	all := slices.Concat(locks.Locks(), scenarios.Names())
+	for _, m := range locks.Mutants() {
+		all = append(all, m.Name)
+	}
+	for _, k := range faults.Vocabulary() {
+		all = append(all, k.Name)
+	}
+	for _, p := range checker.Properties() {
+		all = append(all, string(p.Name))
+	}
+	return all
+}
+
+// Text explains a word, or fails with [ErrUnknown]. It explains each meaning of a
+// word that has several.
+func Text(w io.Writer, word string) error {
+	p := &page{w: w}
+	for _, k := range []func(*page, string){lock, mutant, scenario, fault, property} {
+		k(p, word)
+	}
+	if p.parts == 0 {
+		return fmt.Errorf("%w: %q", ErrUnknown, word)
+	}
+	return p.err
+}
+
+// page is a text under construction.
+type page struct {
+	w     io.Writer
+	parts int
+	err   error
+}
+
+// begin writes the first line of a part.
+func (p *page) begin(name, what string) {
+	if p.parts++; p.parts > 1 {
+		p.print("\n")
+	}
+	p.print("%s: %s\n\n", name, what)
+}
+
+func (p *page) print(format string, args ...any) {
+	if p.err == nil {
+		_, p.err = fmt.Fprintf(p.w, format, args...)
+	}
+}
+
+// line writes a heading with its text, in lines of at most 80 characters.
+func (p *page) line(heading, text string) {
+	if text == "" {
+		return
+	}
+	const indent = 13
+	head, at := fmt.Sprintf("  %-*s", indent-2, heading), indent
+	p.print("%s", head)
+	for i, word := range strings.Fields(text) {
+		switch {
+		case i > 0 && at+1+len(word) > 80:
+			p.print("\n%*s", indent, "")
+			at = indent
+		case i > 0:
+			p.print(" ")
+			at++
+		}
+		p.print("%s", word)
+		at += len(word)
+	}
+	p.print("\n")
+}
+
+// few names the first of many names.
+func few(all []string) string {
+	const most = 8
+	if len(all) > most {
+		return fmt.Sprintf("%s and %d more", strings.Join(all[:most], ", "), len(all)-most)
+	}
+	return english.And(all)
+}
+
+func lock(p *page, word string) {
+	if !slices.Contains(locks.Locks(), word) {
+		return
+	}
+	l := locks.MustFind(word)
+	p.begin(word, "a built-in lock")
+	p.line("is", l.Summary())
+	p.line("promises", english.And(promised(l)))
+	var breaks []string
+	n := 0
+	for _, s := range scenarios.Catalogue() {
+		if ok, _ := s.Applies(l); ok {
+			n++
+			if what := violated(s.Expected(l)); what != "" {
+				breaks = append(breaks, s.Name)
+			}
+		}
+	}
+	p.line("breaks", fmt.Sprintf("in %d of the %s that apply to it", len(breaks), english.Count(n, "scenario")))
+	p.line("", few(breaks))
+	source := "lock, scenarios/locks/builtin.go"
+	if strings.HasPrefix(word, "set") {
+		source = "internal/textbook, scenarios/locks/builtin.go"
+	}
+	p.line("source", source)
+	p.line("page", "docs/matrix.md, docs/bench-locks.md")
+	p.line("try", "holdfast run --lock "+word)
+}
+
+// promised names the claims of a lock.
+func promised(l *locks.Subject) []string {
+	c := l.Promises()
+	var all []string
+	for _, one := range []struct {
+		holds bool
+		words string
+	}{{true, "exclusion"}, {c.Lease, "a lease"}, {c.Renewal, "renewal"}, {c.LostSign, "a sign when the hold is lost"}, {c.Reentrant, "reentrancy"},
+		{c.Fencing, "fencing tokens"}, {c.Fairness, "fairness"}, {c.TakesBack, "nothing left behind by a failed acquire"}, {c.LeasePerHold, "a lease for each hold"}, {c.Messages, "waiters woken by messages"}} {
+		if one.holds {
+			all = append(all, one.words)
+		}
+	}
+	return all
+}
+
+// violated states the expected violations, in the order of the properties.
+func violated(expected map[checker.Property]scenarios.Expectation) string {
+	var all []string
+	for _, p := range checker.Properties() {
+		if expected[p.Name].Outcome == checker.Violated {
+			all = append(all, string(p.Name))
+		}
+	}
+	return english.And(all)
+}
+
+func mutant(p *page, word string) {
+	for _, m := range locks.Mutants() {
+		if m.Name != word {
+			continue
+		}
+		p.begin(word, "wrong on purpose")
+		p.line("made from", m.Of)
+		p.line("mistake", m.Mistake)
+		p.line("shipped by", m.Shipped)
+		p.line("source", "internal/gallery")
+		p.line("page", "docs/gallery.md")
+		p.line("try", "holdfast selftest gallery "+word)
+	}
+}
+
+func scenario(p *page, word string) {
+	s, err := scenarios.Find(word)
+	if err != nil {
+		return
+	}
+	p.begin(word, "a scenario of the catalogue")
+	p.line("is", s.Title)
+	p.line("story", s.Story)
+	for i, f := range s.Faults {
+		heading := ""
+		if i == 0 {
+			heading = "faults"
+		}
+		p.line(heading, fmt.Sprintf("%s of %s, %s", f.Fault, strings.Join(f.Target, ", "), faults.When(f)))
+	}
+	breaks := map[string][]string{}
+	var whats, holds []string
+	for _, name := range locks.Locks() {
+		l := locks.MustFind(name)
+		if ok, _ := s.Applies(l); !ok {
+			continue
+		}
+		what := violated(s.Expected(l))
+		if what == "" {
+			holds = append(holds, name)
+			continue
+		}
+		if breaks[what] == nil {
+			whats = append(whats, what)
+		}
+		breaks[what] = append(breaks[what], name)
+	}
+	for _, what := range whats {
+		p.line("violates", fmt.Sprintf("%s: %s", what, english.And(breaks[what])))
+	}
+	p.line("keeps all", english.And(holds))
+	p.line("source", fmt.Sprintf("scenarios/catalogue/%s.yaml; holdfast show %s", word, word))
+	p.line("page", "docs/matrix.md, docs/expectations.md")
+	p.line("try", "holdfast run "+word)
+}
+
+func fault(p *page, word string) {
+	k, ok := faults.Lookup(word)
+	if !ok {
+		return
+	}
+	p.begin(word, "a fault")
+	p.line("is", k.Summary)
+	p.line("strikes", "a "+k.Target)
+	var params []string
+	if k.Lasts {
+		params = append(params, "for")
+	}
+	for _, one := range k.Params {
+		name := one.Name
+		if len(one.Words) > 0 {
+			name += " (" + strings.Join(one.Words, " or ") + ")"
+		}
+		params = append(params, name)
+	}
+	p.line("parameters", strings.Join(params, ", "))
+	var used []string
+	for _, s := range scenarios.Catalogue() {
+		if slices.ContainsFunc(s.Faults, func(f faults.Spec) bool { return f.Fault == word }) {
+			used = append(used, s.Name)
+		}
+	}
+	p.line("comes in", few(used))
+	p.line("source", "faults")
+	p.line("page", "docs/faults.md")
+	p.line("try", "holdfast explore --lock reentrant --faults "+word)
+}
+
+func property(p *page, word string) {
+	i := slices.IndexFunc(checker.Properties(), func(i checker.PropertyInfo) bool { return string(i.Name) == word })
+	if i < 0 {
+		return
+	}
+	p.begin(word, "a property that every history is judged by")
+	p.line("promise", checker.Properties()[i].Promise)
+	var shown []string
+	for _, s := range scenarios.Catalogue() {
+		for _, name := range locks.Locks() {
+			l := locks.MustFind(name)
+			if ok, _ := s.Applies(l); ok && s.Expected(l)[checker.Property(word)].Outcome == checker.Violated {
+				shown = append(shown, s.Name)
+				break
+			}
+		}
+	}
+	p.line("violated in", few(shown))
+	p.line("source", "checker/property_"+word+".go")
+	p.line("page", "docs/history.md, docs/judges.md")
+	p.line("try", "holdfast shrink RUNDIR --property "+word)
+}

@@ -1,0 +1,47 @@
+package explain
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// Each name of the lists has one screen of at most 80 columns. The pages and
+// sources that it names exist.
+func TestEveryNameIsExplained(t *testing.T) {
+	for _, name := range Names() {
+		var b strings.Builder
+		if err := Text(&b, name); err != nil {
+			t.Error(err)
+			continue
+		}
+		lines := strings.Split(b.String(), "\n")
+		if len(lines) > 40 {
+			t.Errorf("%s takes %d lines", name, len(lines))
+		}
+		for _, line := range lines {
+			if utf8.RuneCountInString(line) > 80 {
+				t.Errorf("%s: a line is too long: %s", name, line)
+			}
+			rest, ok := strings.CutPrefix(line, "  source     ")
+			if !ok {
+				rest, ok = strings.CutPrefix(line, "  page       ")
+			}
+			if !ok {
+				continue
+			}
+			rest, _, _ = strings.Cut(rest, ";")
+			for _, file := range strings.Split(rest, ", ") {
+				if _, err := os.Stat(filepath.Join("..", "..", "..", file)); err != nil {
+					t.Errorf("%s: %v", name, err)
+				}
+			}
+		}
+	}
+	if err := Text(&strings.Builder{}, "nosuch"); !errors.Is(err, ErrUnknown) {
+		t.Errorf("nosuch: %v", err)
+	}
+}

@@ -1,0 +1,104 @@
+package play
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/holdfast-go/holdfast/checker/history"
+	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/internal/random"
+	"github.com/holdfast-go/holdfast/scenarios"
+	"github.com/holdfast-go/holdfast/scenarios/locks"
+)
+
+// Client plays the workload of one client process.
+type Client struct {
+	work     scenarios.Workload
+	Proc     *faults.Process
+	session  locks.Session
+	rec      *Recorder
+	owners   *owners
+	announce func(faults.Moment)
+	settle   func(who string)  // nil in real time
+	stocks   map[string]*Stock // by the name of the lock that guards each
+	claims   history.Claims    // of the lock
+	unasked  time.Duration     // the lease of an acquire that asks for none
+	waits    bool              // whether an acquire waits
+	explicit bool              // whether an acquire may ask for a lease of its own
+	poll     time.Duration     // between two tries of one that does not
+	early    time.Duration     // how long before the end of its validity a careful user stops
+	workers  []*worker
+
+	closing  sync.Once
+	closeErr error // of closing the lock handle
+}
+
+// NewClient returns client n of a run, with its process and its lock. Its first
+// worker draws from rng.
+func (r *Run) NewClient(n int, p *faults.Process, s locks.Session, stocks map[string]*Stock, rng *rand.Rand) *Client {
+	c := &Client{
+		work: r.Scenario.WorkloadOf(n), Proc: p, session: s, rec: r.Rec, owners: r.Owners, announce: r.Timeline.Moment, settle: r.Settle, stocks: stocks,
+		claims: r.Subject.Claims(r.Scenario.Setting()), unasked: r.defaultLease(r.Scenario.WorkloadOf(n)),
+		waits: r.Subject.Waits(), explicit: r.Subject.Promises().Explicit, poll: cmp.Or(time.Duration(r.Scenario.Workload.Poll), r.Scenario.Scaled(locks.DefaultPoll)),
+		early: r.Early,
+	}
+	for i := range c.work.AtOnce() {
+		if i > 0 {
+			rng = random.Stream(r.Seed, "workload", p.Name(), fmt.Sprint(i+1))
+		}
+		c.workers = append(c.workers, &worker{Client: c, number: i + 1, rng: rng})
+	}
+	return c
+}
+
+// run plays the workload of all workers.
+func (c *Client) run(ctx context.Context) {
+	for _, w := range c.workers { // one after the other: a lock may draw at random for each
+		w.newOwner()
+	}
+	var all sync.WaitGroup
+	for _, w := range c.workers[1:] {
+		all.Go(func() { w.run(ctx) })
+	}
+	c.workers[0].run(ctx)
+	all.Wait()
+}
+
+// closeSession closes the lock handle once.
+func (c *Client) closeSession() {
+	c.closing.Do(func() { c.closeErr = c.session.Close() })
+}
+
+// Close closes the lock handle, unless it is closed.
+func (c *Client) Close() error {
+	c.closeSession()
+	if c.closeErr != nil {
+		return fmt.Errorf("close lock of %s: %w", c.Proc.Name(), c.closeErr)
+	}
+	return nil
+}
+
+// shutdown closes the lock handle in the middle of work.
+func (c *Client) shutdown() {
+	done := c.rec.closing(c.Proc.Name())
+	c.closeSession()
+	if c.settle != nil {
+		c.settle(c.Proc.Name()) // the operations that the close ends return first
+	}
+	done()
+}
+
+// sleep waits for d, or until the process crashes or ctx ends.
+func (c *Client) sleep(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	case <-c.Proc.Dead().Done():
+	}
+}

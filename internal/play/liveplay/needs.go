@@ -1,0 +1,60 @@
+package liveplay
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/internal/live/servers"
+	"github.com/holdfast-go/holdfast/scenarios"
+	"github.com/holdfast-go/holdfast/scenarios/locks"
+)
+
+// needs are the servers and features of a scenario in a real world: only those of its
+// faults and of the lock under test, because every server costs time.
+type needs struct {
+	replicas  bool // the lock waits for them, or a fault strikes them
+	sentinels bool // somebody has to promote
+	persist   bool // a server comes back with its data
+	clocks    bool // a server's clock is moved
+	moments   bool // a fault waits for a request at a server
+}
+
+func needsOf(s *scenarios.Scenario, sub *locks.Subject) needs {
+	n := needs{replicas: sub.Acks || s.Topology.Cluster || sub.ThirdParty != nil && sub.ThirdParty.Acks && s.Topology.Replicas > 0}
+	for _, f := range s.Faults {
+		t := faults.TraitsOf(f)
+		n.replicas = n.replicas || t.Promotes || t.HoldsReplication
+		n.sentinels = n.sentinels || t.Promotes && !s.Topology.Cluster
+		n.persist = n.persist || t.Promotes || t.StopsNode && !t.LosesWrites
+		n.clocks = n.clocks || t.MovesClock
+		k, _ := faults.Lookup(f.Fault)
+		n.moments = n.moments || k.NeedsRequests
+		named := slices.Concat(f.Target, f.Peer, faults.Names{f.To})
+		for _, a := range []*faults.Anchor{f.On, f.Until} {
+			if a != nil {
+				n.moments = n.moments || a.OnLink()
+				named = append(named, a.Node)
+			}
+		}
+		n.replicas = n.replicas || slices.ContainsFunc(named, func(name string) bool { return strings.Contains(name, "-replica-") })
+	}
+	return n
+}
+
+// liveTopology is the topology of the real world for a lock, or, on external
+// servers, the part that faults can strike.
+func liveTopology(s *scenarios.Scenario, sub *locks.Subject, n needs, own *servers.External) faults.Topology {
+	t := s.World(sub)
+	t.World = "live"
+	if sub.Bundled() != nil {
+		return t
+	}
+	if own != nil && own.Cluster() {
+		t.Groups, t.Cluster = own.Groups(), true
+	}
+	if !n.replicas || own != nil {
+		t.Replicas = 0
+	}
+	return t
+}

@@ -1,0 +1,35 @@
+package liveplay
+
+import (
+	"context"
+
+	"github.com/holdfast-go/holdfast/internal/adapter"
+	"github.com/holdfast-go/holdfast/lock"
+)
+
+// remoteSession is a lock under test in a separate client process.
+type remoteSession struct{ process *adapter.Conversation }
+
+// Locker implements [locks.Session].
+func (s *remoteSession) Locker(name, thread string) lock.Locker {
+	return s.process.Locker(name, thread)
+}
+
+// Identity implements [locks.Session]. It is empty if the process does not answer,
+// which then does nothing under that identity either.
+func (s *remoteSession) Identity(thread string) string {
+	ctx, cancel := context.WithTimeout(context.Background(), endLimit)
+	defer cancel()
+	id, _ := s.process.Identity(ctx, thread)
+	return id
+}
+
+// Shutdown implements [locks.Leaver].
+func (s *remoteSession) Shutdown(ctx context.Context) error { return s.process.Shutdown(ctx) }
+
+// Close implements [locks.Session].
+func (s *remoteSession) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), endLimit)
+	defer cancel()
+	return s.process.CloseLock(ctx)
+}

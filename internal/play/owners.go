@@ -1,0 +1,198 @@
+package play
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/holdfast-go/holdfast/checker/history"
+	"github.com/holdfast-go/holdfast/internal/redis/keyspace"
+	"github.com/holdfast-go/holdfast/scenarios"
+	"github.com/holdfast-go/holdfast/scenarios/locks"
+)
+
+// owners maps the values that a lock stores on a server to its owners.
+type owners struct {
+	locks map[string]string // their names, as clients know them, by the key
+	how   locks.Holder      // the key tells who holds the lock
+
+	mu   sync.Mutex
+	name map[string]string
+	told map[string]bool // the identities that a lock has declared
+	// unresolved is when a client stored an identity that any of its owners may
+	// have made: the lock does not tell what it stores.
+	unresolved map[string]stored
+	unclear    string          // the first value seen that does not tell who holds the lock
+	watched    bool            // whether the key of a lock was ever written
+	elsewhere  map[string]bool // the other keys that clients wrote
+}
+
+// stored is the client, lock and time of a stored identity.
+type stored struct {
+	client, lock string
+	at           time.Time
+	sent         bool // at is when the client sent the request
+}
+
+// NewOwners returns the owners of a scenario that is played with a lock.
+func NewOwners(s *scenarios.Scenario, l *locks.Subject) *owners {
+	o := &owners{
+		locks: map[string]string{}, how: l.Holder(),
+		name: map[string]string{}, told: map[string]bool{}, unresolved: map[string]stored{}, elsewhere: map[string]bool{},
+	}
+	for _, name := range s.Workload.Names() {
+		o.locks[l.Key(name)] = name
+	}
+	return o
+}
+
+// IsLock reports whether a key belongs to a lock.
+func (o *owners) IsLock(key string) bool {
+	_, is := o.locks[key]
+	return is
+}
+
+// Keys are the sorted keys of the locks.
+func (o *owners) Keys() []string { return slices.Sorted(maps.Keys(o.locks)) }
+
+// began records that an owner starts its work. identity is the value that the lock
+// stores for it, or "".
+func (o *owners) began(owner, identity string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if identity != "" {
+		o.name[identity], o.told[identity] = owner, true
+	}
+}
+
+// noteStored records that a client has stored an identity.
+func (o *owners) noteStored(identity string, by stored) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if _, known := o.unresolved[identity]; known || by.client == "" || o.told[identity] || o.told[numbered(identity)] {
+		return
+	}
+	o.unresolved[identity] = by
+}
+
+// Of is the owner of an identity, or the identity if its owner is unknown.
+func (o *owners) Of(identity string) string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if name, ok := o.name[identity]; ok {
+		return name
+	}
+	return cmp.Or(o.name[numbered(identity)], identity)
+}
+
+// numbered is the declared part of an identity that ends with a number: everything
+// up to its last two colons. It is "" for any other identity.
+func numbered(identity string) string {
+	i := strings.LastIndex(identity, "::")
+	if i < 0 {
+		return ""
+	}
+	return identity[:i+2]
+}
+
+// Beside notes a change of a key that belongs to no lock.
+func (o *owners) Beside(c keyspace.Change) {
+	if c.Cause != "command" || c.By == "" || !c.After.Exists() {
+		return
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.elsewhere[c.Key] = true
+}
+
+// Elsewhere returns the keys that clients wrote, if they never wrote that of a lock.
+func (o *owners) Elsewhere() []string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.watched {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(o.elsewhere))
+}
+
+// ServerEvent converts a change of a lock key to a server event.
+func (o *owners) ServerEvent(c keyspace.Change) history.Event {
+	o.mu.Lock()
+	o.watched = true
+	o.mu.Unlock()
+	s := &history.ServerEvent{Node: c.Node, Role: c.Role, Key: c.Key, Cause: c.Cause, Command: c.Command, By: c.By}
+	before, wasCount, _ := o.how.Of(c.Before)
+	after, count, clear := o.how.Of(c.After)
+	if !clear && c.After.Exists() {
+		s.Holds = c.After.Type + ": " + c.After.String()
+		o.cannotRead(c)
+	}
+	by := stored{c.By, o.locks[c.Key], c.At, false}
+	switch {
+	case !c.Sent.IsZero():
+		by.at, by.sent = c.Sent, true // a request that was held back is of who sent it, not of who works now
+	case c.At.IsZero():
+		by.at = time.Now()
+	}
+	for _, identity := range newcomers(c, before, after) {
+		o.noteStored(identity, by)
+	}
+	s.Holder, s.Count = o.Of(after), count
+	s.WasHolder, s.WasCount = o.Of(before), wasCount
+	s.TTL, s.WasTTL = ttl(c.After, c.Now), ttl(c.Before, c.Now)
+	return history.Event{Kind: history.Server, Lock: o.locks[c.Key], Server: s}
+}
+
+// newcomers are the identities that a change has stored. In a queue they are those
+// of waiters, because the next holder was there before.
+func newcomers(c keyspace.Change, before, after string) []string {
+	if c.After.Items != nil {
+		before := make(map[string]bool, len(c.Before.Items)) // a queue may be long
+		for _, x := range c.Before.Items {
+			before[x] = true
+		}
+		return slices.DeleteFunc(slices.Clone(c.After.Items), func(x string) bool { return before[x] })
+	}
+	if after == "" || after == before {
+		return nil
+	}
+	return []string{after}
+}
+
+// cannotRead records that a change left a value that does not show the holder.
+func (o *owners) cannotRead(c keyspace.Change) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.unclear == "" {
+		o.unclear = c.After.Type
+	}
+}
+
+// unseen returns the reason why the servers do not show the holder, or "".
+func (o *owners) unseen() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	switch {
+	case o.how == locks.HolderNone:
+		return "the lock declares that its key does not tell who holds it"
+	case o.unclear == "":
+		return ""
+	case o.how == locks.HolderValue:
+		return fmt.Sprintf("the key of the lock is a %s, and the lock does not declare how that tells who holds it", o.unclear)
+	}
+	return fmt.Sprintf("the lock declares %q as its holder, and its key is a %s that does not tell one", o.how, o.unclear)
+}
+
+func ttl(v keyspace.Value, now time.Time) int64 {
+	switch {
+	case !v.Exists():
+		return 0
+	case v.ExpireAt.IsZero():
+		return -1
+	}
+	return max(int64(v.ExpireAt.Sub(now)), 1)
+}

@@ -1,0 +1,456 @@
+package play
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/holdfast-go/holdfast/checker/history"
+	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/internal/stacks"
+	"github.com/holdfast-go/holdfast/lock"
+	"github.com/holdfast-go/holdfast/scenarios/locks"
+)
+
+// worker plays the workload of one owner at a time. Several workers of a client
+// run concurrently, on the same lock handle.
+type worker struct {
+	*Client
+	number int        // from 1, within the client
+	rng    *rand.Rand // latencies of the resource, and a little unevenness
+	named  bool       // whether a grant has named its validity
+
+	thread int // of the present owner
+	// unclear is set by an unknown outcome: the old owner may still hold something.
+	// So the next critical section begins with a new owner, unless the workload goes
+	// on with the same.
+	unclear bool
+	owner   string
+	lockers map[string]lock.Locker // by the lock's name
+
+	// Of the present critical section.
+	lock   string
+	locker lock.Locker
+	stock  *Stock
+	loss   *loss // of the present hold, nil without one
+	last   bool  // no critical section follows
+}
+
+// run plays all critical sections. It returns early when the process crashes
+// or ctx ends.
+func (c *worker) run(ctx context.Context) {
+	defer func() {
+		if p := recover(); p != nil {
+			c.rec.Add(history.Event{Kind: history.Note, F: history.Panic, Client: c.Proc.Name(), Owner: c.owner,
+				Result: &history.Result{Message: fmt.Sprintf("%v\n%s", p, stacks.Plain(strings.TrimRight(string(debug.Stack()), "\n")))}})
+		}
+	}()
+	c.sleep(ctx, time.Duration(c.work.Start)+time.Duration(c.rng.Int64N(int64(time.Millisecond))))
+	for hold := range c.work.Holds {
+		if ctx.Err() != nil || !c.Proc.Gate() {
+			return
+		}
+		if c.unclear && !c.work.SameOwner {
+			c.newOwner()
+		}
+		c.turnTo(hold)
+		c.last = hold == c.work.Holds-1
+		c.critical(ctx)
+		if !c.work.Herd {
+			c.sleep(ctx, time.Duration(c.work.Rest)+time.Duration(c.rng.Int64N(int64(time.Millisecond))))
+		}
+	}
+}
+
+// newOwner starts a new thread of work. No two workers of a client share one.
+func (c *worker) newOwner() {
+	c.unclear = false
+	if c.thread == 0 {
+		c.thread = c.number
+	} else {
+		c.thread += c.work.AtOnce()
+	}
+	c.owner = fmt.Sprintf("%s/%d", c.Proc.Name(), c.thread)
+	thread := fmt.Sprint(c.thread)
+	c.owners.began(c.owner, c.session.Identity(thread))
+	c.lockers = map[string]lock.Locker{}
+	for _, name := range c.work.Names() {
+		c.lockers[name] = c.session.Locker(name, thread)
+	}
+}
+
+// turnTo selects the lock of a critical section, in turn.
+func (c *worker) turnTo(hold int) {
+	names := c.work.Names()
+	c.lock = names[hold%len(names)]
+	c.locker, c.stock = c.lockers[c.lock], c.stocks[c.lock]
+}
+
+// critical is one critical section: lock, read, think, write, unlock.
+func (c *worker) critical(ctx context.Context) {
+	lease := time.Duration(0)
+	if c.work.Explicit {
+		lease = time.Duration(c.work.Lease)
+	}
+	grant, ok := c.acquire(ctx, lease)
+	if !ok {
+		return
+	}
+	c.loss = c.lossOfHold(grant)
+	defer func() { c.loss = nil }()
+	base, read := int64(0), false
+	if !c.loss.overstayed() {
+		base, read = c.readStock(ctx, grant.Token)
+	}
+	held := 1
+	if c.claims.Reentrant {
+		for _, l := range c.work.Nested {
+			if c.loss.overstayed() {
+				break
+			}
+			inner, ok := c.acquire(ctx, time.Duration(l))
+			if !ok {
+				break
+			}
+			c.loss.nested(inner.Until)
+			held++
+		}
+	}
+	for ; c.work.Unnest && held > 1; held-- {
+		if !c.giveBack(ctx, held) {
+			return
+		}
+	}
+	gone := c.work.Extend > 0 && !c.loss.overstayed() && !c.extend(ctx)
+	heeded := gone || c.think(ctx)
+	if !c.Proc.Gate() {
+		return
+	}
+	if read && !heeded {
+		c.announce(faults.Moment{Name: faults.Writing, Client: c.Proc.Name(), Op: "background"})
+		if !c.Proc.Gate() {
+			return
+		}
+		c.writeStock(ctx, base, grant.Token)
+		c.loss.overstayed()
+	}
+	for ; held > 0; held-- {
+		if !c.giveBack(ctx, held) {
+			return
+		}
+	}
+}
+
+// askEvery is the pause before a client asks again for a release of unknown
+// outcome. It does so to the end of the run.
+const askEvery = 500 * time.Millisecond
+
+// giveBack releases the innermost of held holds; false means that the owner is
+// finished. With outer holds an unknown outcome does not finish the owner:
+// otherwise these would stay held, and a watchdog would renew them for ever. For
+// the outermost hold it does, unless the workload repeats the release.
+func (c *worker) giveBack(ctx context.Context, held int) bool {
+	for {
+		switch kind := c.release(ctx, held > 1); {
+		case kind == history.OK:
+			return c.Proc.Gate()
+		case kind != history.Info || held == 1 && !c.work.RetryRelease:
+			return false
+		}
+		stop := c.listen(c.loss)
+		c.sleep(ctx, askEvery)
+		stop()
+		if ctx.Err() != nil || !c.Proc.Gate() {
+			return false
+		}
+	}
+}
+
+// acquire takes the lock once; ok is false without a grant. If the acquires of the
+// lock do not wait, it repeats them until the wait is over, as users of such a
+// lock do.
+func (c *worker) acquire(ctx context.Context, explicit time.Duration) (g lock.Grant, ok bool) {
+	if !c.polls() {
+		g, kind := c.try(ctx, explicit, time.Duration(c.work.Wait))
+		return g, kind == history.OK
+	}
+	for end := time.Now().Add(time.Duration(c.work.Wait)); ; {
+		g, kind := c.try(ctx, explicit, 0)
+		if kind != history.Fail || ctx.Err() != nil || !c.Proc.Gate() || !time.Now().Add(c.poll).Before(end) {
+			return g, kind == history.OK
+		}
+		c.sleep(ctx, c.poll+time.Duration(c.rng.Int64N(int64(time.Millisecond))))
+		if ctx.Err() != nil || !c.Proc.Gate() {
+			return lock.Grant{}, false
+		}
+	}
+}
+
+// gone is the outcome of an operation whose process is dead.
+const gone history.Kind = ""
+
+// try makes one acquire and returns its outcome.
+func (c *worker) try(ctx context.Context, explicit, wait time.Duration) (lock.Grant, history.Kind) {
+	opts := []lock.AcquireOption{lock.Wait(wait)}
+	args := &history.Args{Wait: int64(wait)}
+	if c.claims.Lease {
+		args.Lease, args.Renewed = int64(c.unasked), c.claims.Renewal
+		if explicit > 0 && c.explicit {
+			opts = append(opts, lock.Lease(explicit))
+			args.Lease, args.Renewed = int64(explicit), false
+		}
+	}
+	ctx, done := c.Proc.Begin(ctx, "acquire")
+	defer done()
+	op, ok := c.begin(history.Acquire, "acquire", args)
+	if !ok {
+		return lock.Grant{}, gone
+	}
+	called := time.Now()
+	nested := c.loss // of the hold that this one is to be within
+	if nested != nil {
+		defer c.listen(nested)()
+	}
+	g, err := c.locker.TryLock(ctx, opts...)
+	if !c.Proc.Gate() {
+		return g, gone
+	}
+	if nested != nil {
+		nested.mustEnd()
+	}
+	moment := faults.Moment{Name: faults.Granted, Client: c.Proc.Name(), Op: "acquire"}
+	if err != nil {
+		kind, class := classify(err)
+		c.rec.Finish(op, kind, history.Result{Error: class, Message: err.Error()})
+		moment.Name = faults.Refused
+		c.announce(moment)
+		c.unclear = c.unclear || kind == history.Info
+		return g, kind
+	}
+	c.rec.Finish(op, history.OK, history.Result{Count: g.Count, Token: g.Token, Until: c.rec.sinceStart(g.Until)})
+	c.named = c.named || !g.Until.IsZero()
+	g.Until = c.validity(g, called, time.Duration(args.Lease))
+	c.announce(moment)
+	if !c.Proc.Gate() {
+		return g, gone
+	}
+	return g, history.OK
+}
+
+// release releases one hold and returns the outcome. With outer holds it meanwhile
+// listens for their loss.
+func (c *worker) release(ctx context.Context, outer bool) history.Kind {
+	ctx, done := c.Proc.Begin(ctx, "release")
+	defer done()
+	op, ok := c.begin(history.Release, "release", nil)
+	if !ok {
+		return gone
+	}
+	if outer {
+		defer c.listen(c.loss)()
+	}
+	alone := c.thread == c.number // no earlier owner of this worker may still have a hold
+	left, err := c.unlock(ctx, !outer && alone && c.last && c.work.Shutdown)
+	if !c.Proc.Gate() {
+		return gone
+	}
+	if outer {
+		c.loss.mustEnd()
+	}
+	kind, class := history.OK, ""
+	if err == nil {
+		c.rec.Finish(op, history.OK, history.Result{Count: left})
+	} else {
+		if kind, class = classify(err); class == history.ErrRefused { // the hold is still there, and its owner may ask again
+			kind, class = history.Info, history.ErrUnknown
+		}
+		c.rec.Finish(op, kind, history.Result{Error: class, Message: err.Error()})
+	}
+	c.announce(faults.Moment{Name: faults.Released, Client: c.Proc.Name(), Op: "release"})
+	c.unclear = c.unclear || kind == history.Info
+	return kind
+}
+
+// unlock releases one hold, or all of the process by a shutdown of its lock. A shutdown
+// has no error for a hold that was lost before, so the notice of loss tells that.
+func (c *worker) unlock(ctx context.Context, shutdown bool) (left int, err error) {
+	s, ok := c.session.(locks.Leaver)
+	if !ok || !shutdown {
+		return c.locker.Unlock(ctx)
+	}
+	var lost <-chan struct{}
+	if n, ok := c.locker.(lock.LostNotifier); ok {
+		lost = n.Lost()
+	}
+	c.closing.Do(func() {})                                        // the shutdown closes the lock handle
+	if err := s.Shutdown(context.WithoutCancel(ctx)); err != nil { // it may leave holds behind when its context ends
+		return 0, err
+	}
+	select {
+	case <-lost:
+		return 0, lock.ErrLost
+	default:
+		return 0, nil
+	}
+}
+
+// validity is a locker that states the end of its hold's validity at any time.
+type validity interface {
+	Until() time.Time
+}
+
+// extend extends the innermost hold. It reports whether the owner may go on: the lock
+// has not told it that the hold is gone.
+func (c *worker) extend(ctx context.Context) (held bool) {
+	ctx, done := c.Proc.Begin(ctx, "extend")
+	defer done()
+	d := time.Duration(c.work.Extend)
+	op, ok := c.begin(history.Extend, "extend", &history.Args{Lease: int64(d)})
+	if !ok {
+		return false
+	}
+	defer c.listen(c.loss)()
+	called := time.Now()
+	err := error(errors.ErrUnsupported)
+	if x, ok := c.locker.(lock.Extender); ok {
+		err = x.Extend(ctx, d)
+	}
+	if !c.Proc.Gate() {
+		return false
+	}
+	told := c.loss.mustEnd()
+	if err == nil {
+		until := called.Add(d)
+		var stated time.Time
+		if v, ok := c.locker.(validity); ok {
+			if stated = v.Until(); !stated.IsZero() {
+				until = stated
+			}
+		}
+		c.rec.Finish(op, history.OK, history.Result{Until: c.rec.sinceStart(stated)})
+		c.loss.extended(until.Add(-c.early))
+		return !told
+	}
+	kind, class := classify(err)
+	c.rec.Finish(op, kind, history.Result{Error: class, Message: err.Error()})
+	if class == history.ErrLost || class == history.ErrNotHeld {
+		c.loss.mustEndAs(history.Lost)
+		return false
+	}
+	return !told
+}
+
+// begin announces and records the start of an operation; false means that the
+// process is dead.
+func (c *worker) begin(f history.Func, op string, a *history.Args) (history.Event, bool) {
+	c.announce(faults.Moment{Name: faults.Invoked, Client: c.Proc.Name(), Op: op})
+	if !c.Proc.Gate() {
+		return history.Event{}, false
+	}
+	return c.rec.Invoke(history.Event{F: f, Client: c.Proc.Name(), Owner: c.owner, Lock: c.lock}, a), true
+}
+
+// settler is a locker in another process, which may know of a loss that has not
+// been reported here.
+type settler interface {
+	Settle(ctx context.Context) error
+}
+
+// think works for the think time, or until the loss of the hold is known. It
+// reports whether it stopped for that.
+func (c *worker) think(ctx context.Context) (heeded bool) {
+	t := time.NewTimer(time.Duration(c.work.Think) + time.Duration(c.rng.Int64N(int64(time.Millisecond))))
+	defer t.Stop()
+	over, stop := c.loss.over()
+	defer stop()
+	select {
+	case <-t.C:
+	case <-c.loss.signal:
+	case <-over:
+	case <-ctx.Done():
+	case <-c.Proc.Dead().Done():
+	}
+	if !c.Proc.Gate() {
+		return true
+	}
+	if p, ok := c.locker.(settler); ok {
+		_ = p.Settle(ctx) // a process that cannot answer fails the next operation as well
+	}
+	return c.loss.mustEndWithin(2 * longestHop) // a pause may have hidden the signal
+}
+
+func (c *worker) readStock(ctx context.Context, token uint64) (int64, bool) {
+	var args *history.Args
+	if c.stock.FencesReads {
+		args = &history.Args{Token: token}
+	}
+	op := c.rec.Invoke(history.Event{F: history.Read, Client: c.Proc.Name(), Owner: c.owner, Lock: c.lock}, args)
+	c.sleep(ctx, c.hop())
+	v, ok := c.stock.read(token)
+	c.sleep(ctx, c.hop())
+	if !c.Proc.Gate() {
+		return 0, false
+	}
+	if !ok {
+		c.rec.Finish(op, history.Fail, stale(v))
+		return 0, false
+	}
+	c.rec.Finish(op, history.OK, history.Result{Value: v})
+	return v, true
+}
+
+func (c *worker) writeStock(ctx context.Context, base int64, token uint64) {
+	op := c.rec.Invoke(history.Event{F: history.Write, Client: c.Proc.Name(), Owner: c.owner, Lock: c.lock},
+		&history.Args{Value: base - 1, Base: base, Token: token})
+	c.sleep(ctx, c.hop())
+	if c.Proc.Crashed() {
+		return
+	}
+	was, ok := c.stock.write(base-1, token)
+	c.sleep(ctx, c.hop())
+	if !c.Proc.Gate() {
+		return
+	}
+	if !ok {
+		c.rec.Finish(op, history.Fail, stale(was))
+		return
+	}
+	c.rec.Finish(op, history.OK, history.Result{Value: was})
+}
+
+// stale is the refusal of a request with an old token.
+func stale(value int64) history.Result {
+	return history.Result{Value: value, Error: history.ErrStale, Message: "a newer token was seen"}
+}
+
+// hop is the latency of one message to or from the resource.
+func (c *worker) hop() time.Duration {
+	return 100*time.Microsecond + time.Duration(c.rng.Int64N(int64(longestHop-100*time.Microsecond)))
+}
+
+// classify maps an error of the lock to the kind of its outcome and its one error
+// class.
+func classify(err error) (history.Kind, string) {
+	switch {
+	case errors.Is(err, lock.ErrUnknown):
+		return history.Info, history.ErrUnknown
+	case errors.Is(err, lock.ErrAcks):
+		return history.Fail, history.ErrAcks
+	case errors.Is(err, lock.ErrLost):
+		return history.Fail, history.ErrLost
+	case errors.Is(err, lock.ErrNotHeld):
+		return history.Fail, history.ErrNotHeld
+	case errors.Is(err, lock.ErrBusy):
+		return history.Fail, history.ErrBusy
+	case errors.Is(err, lock.ErrRefused):
+		return history.Fail, history.ErrRefused
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded), errors.Is(err, lock.ErrClosed):
+		return history.Fail, history.ErrCanceled
+	default:
+		return history.Info, history.ErrOther
+	}
+}

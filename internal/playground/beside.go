@@ -1,0 +1,79 @@
+package playground
+
+import (
+	"slices"
+
+	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/checker/history"
+	"github.com/holdfast-go/holdfast/reports/results"
+	"github.com/holdfast-go/holdfast/scenarios/locks"
+)
+
+// mostTried is how many other locks a request may play to find one that survives.
+const mostTried = 3
+
+// reference is the lock to show beside a violation where it survives.
+const reference = "reentrant"
+
+// order is what a job plays: the request, or of Beside the first lock that
+// survives. Then it has the run of the request, with its history.
+type order struct {
+	Request
+	Beside  []string     `json:"beside,omitempty"`
+	Run     *results.Run `json:"run,omitempty"`
+	History []byte       `json:"history,omitempty"`
+}
+
+// drawn is a run with its history.
+type drawn struct {
+	run     results.Run
+	history *history.History
+}
+
+// survivors are the locks that may survive what the chosen lock does not, the most
+// likely first: those that the scenario argues for, and of them the reference, then
+// those with a guarantee. A changed scenario argues for none, but the arguments are
+// still a good guess.
+func (p *plan) survivors() []string {
+	rank := func(lock string) int {
+		at, l := 0, locks.MustFind(lock)
+		for _, e := range p.asItIs.Expected(l) {
+			if e.Outcome != checker.OutcomeOK {
+				at = 4
+			}
+		}
+		switch c := l.Promises(); {
+		case lock == reference:
+		case c.Renewal || c.Fencing:
+			at++
+		case c.Lease:
+			at += 2
+		default: // its holds never end by themselves
+			at += 3
+		}
+		return at
+	}
+	others := slices.DeleteFunc(locksOf(p.scenario), func(lock string) bool { return lock == p.Lock })
+	slices.SortStableFunc(others, func(a, b string) int { return rank(a) - rank(b) })
+	return others[:min(len(others), mostTried)]
+}
+
+// violated reports whether a run violated a property.
+func violated(verdicts map[checker.Property]checker.Verdict) bool {
+	for _, v := range verdicts {
+		if v.Outcome == checker.Violated {
+			return true
+		}
+	}
+	return false
+}
+
+// survives reports whether every property of a run holds.
+func survives(r results.Run) bool {
+	for _, v := range r.Verdicts {
+		if v.Outcome != checker.OutcomeOK {
+			return false
+		}
+	}
+	return r.Failure == "" && len(r.Verdicts) > 0
+}

@@ -1,0 +1,115 @@
+package playground
+
+import (
+	"bytes"
+	"embed"
+	"fmt"
+	"html/template"
+	"strings"
+
+	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/internal/version"
+	"github.com/holdfast-go/holdfast/reports"
+	"github.com/holdfast-go/holdfast/scenarios"
+	"github.com/holdfast-go/holdfast/scenarios/locks"
+)
+
+//go:embed page
+var pageFiles embed.FS
+
+var index = template.Must(template.ParseFS(pageFiles, "page/index.html"))
+
+// Where says how a page plays.
+type Where string
+
+// The places where a page may play.
+const (
+	OverHTTP  Where = "http" // it asks the server that it comes from
+	InBrowser Where = "wasm" // it has the simulator with it, as [Simulator]
+)
+
+// Simulator is the file in which a page finds the simulator: WebAssembly, gzipped.
+const Simulator = "holdfast.wasm.gz"
+
+// Policy is the content security policy of a page: it loads its own files alone,
+// and runs no script that stands in the page.
+func Policy(w Where) string {
+	scripts := "'self'"
+	if w == InBrowser {
+		scripts += " 'wasm-unsafe-eval'"
+	}
+	return "default-src 'none'; script-src " + scripts + "; worker-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'"
+}
+
+// view is the page.
+type view struct {
+	Where    Where
+	Policy   string
+	Version  string
+	Patterns template.HTML
+	Groups   []group
+	Locks    []choice
+}
+
+// group is the scenarios of one hazard.
+type group struct {
+	Hazard    string
+	Scenarios []choice
+}
+
+type choice struct {
+	Name, About string
+	Locks       string // with which a scenario is played
+}
+
+// Files are the files of the page, by name. [InBrowser] needs two more beside them:
+// [Simulator], and the wasm_exec.js of the Go release that built it.
+func Files(w Where) (map[string][]byte, error) {
+	v := view{Where: w, Policy: Policy(w), Version: version.Holdfast, Patterns: reports.Patterns()}
+	for _, name := range locks.Locks() {
+		v.Locks = append(v.Locks, choice{Name: name, About: locks.MustFind(name).Summary()})
+	}
+	for _, hazard := range faults.Families() {
+		g := group{Hazard: hazard}
+		for _, s := range scenarios.Catalogue() {
+			if faults.FamilyOf(s.Faults) == hazard {
+				g.Scenarios = append(g.Scenarios, choice{s.Name, s.Title, strings.Join(locksOf(s), " ")})
+			}
+		}
+		if len(g.Scenarios) > 0 {
+			v.Groups = append(v.Groups, g)
+		}
+	}
+	var page bytes.Buffer
+	if err := index.Execute(&page, v); err != nil {
+		return nil, fmt.Errorf("write page: %w", err)
+	}
+	files := map[string][]byte{
+		"index.html": page.Bytes(),
+		"page.css":   append([]byte(reports.Style()), file("page.css")...),
+		"page.js":    append([]byte(reports.Scrubber()), file("page.js")...),
+		"icon.svg":   file("icon.svg"),
+	}
+	if w == InBrowser {
+		files["worker.js"] = file("worker.js")
+	}
+	return files, nil
+}
+
+func file(name string) []byte {
+	text, err := pageFiles.ReadFile("page/" + name)
+	if err != nil {
+		panic("playground: " + err.Error()) // it is embedded
+	}
+	return text
+}
+
+// locksOf are the locks that a scenario is played with.
+func locksOf(s *scenarios.Scenario) (names []string) {
+	for _, name := range locks.Locks() {
+		if ok, _ := s.Applies(locks.MustFind(name)); ok {
+			names = append(names, name)
+		}
+	}
+	return names
+}

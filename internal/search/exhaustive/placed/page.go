@@ -1,0 +1,260 @@
+// Package placed renders what exhaustive placement has shown as one page.
+package placed
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/internal/english"
+	"github.com/holdfast-go/holdfast/internal/pages/searches"
+	"github.com/holdfast-go/holdfast/internal/play"
+	"github.com/holdfast-go/holdfast/internal/play/simplay"
+	"github.com/holdfast-go/holdfast/internal/search/exhaustive"
+	"github.com/holdfast-go/holdfast/internal/search/explore"
+	"github.com/holdfast-go/holdfast/internal/search/explore/cause"
+	"github.com/holdfast-go/holdfast/internal/suite"
+	"github.com/holdfast-go/holdfast/internal/version"
+	"github.com/holdfast-go/holdfast/reports/results"
+	"github.com/holdfast-go/holdfast/scenarios"
+	"github.com/holdfast-go/holdfast/scenarios/locks"
+)
+
+// Results are results with a page.
+type Results struct{ exhaustive.Results }
+
+// HTML writes the results as one page.
+func (r Results) HTML(w io.Writer) error { return r.page().HTML(w) }
+
+// Merged are joined results with a page.
+type Merged struct{ exhaustive.Merged }
+
+// HTML writes the results of the shards together as one page.
+func (m Merged) HTML(w io.Writer) error {
+	p := Results{m.Results}.page()
+	if n := len(m.Missing); n > 0 {
+		p.Lacks(suite.MissingShards(m.Missing, m.Of))
+	}
+	return p.HTML(w)
+}
+
+func (r Results) page() searches.Page {
+	t := r.Total()
+	_, leftOut := r.leftOut()
+	what := "single fault"
+	if r.Depth > 1 {
+		what = "pair of faults"
+	}
+	p := searches.Page{
+		Kind: "exhaustive placement", Asked: fmt.Sprintf("Which %s, at which moment, makes %s break a promise?", what, r.Lock),
+		Command: r.Command, Version: r.Version, Tone: searches.Good, Defects: slices.Concat(r.Defects, r.Audit.Differences),
+		Answer: fmt.Sprintf("%s in %s: %d broke a promise that the lock could have kept, by %s.",
+			english.Count(t.Played, "run"), english.Count(len(r.Bases), "small workload"), t.Violated, english.Count(len(r.Violated), "cause")),
+		Numbers: []searches.Number{
+			{Value: fmt.Sprint(t.Played), Label: "placements played"},
+			{Value: fmt.Sprint(t.Violated), Label: "broke a promise", Tone: searches.Some(t.Violated, searches.Attention)},
+			{Value: fmt.Sprint(t.Inherent), Label: "inherent: no lock with these claims could have avoided it", Tone: searches.Some(t.Inherent, searches.Argued)},
+			{Value: fmt.Sprint(t.Unknown), Label: "proved nothing", Tone: searches.Some(t.Unknown, searches.Argued)},
+			{Value: fmt.Sprint(leftOut), Label: "left out by a rule"},
+			{Value: english.Span(time.Duration(r.WallMS) * time.Millisecond), Label: "of real time"},
+		},
+		Bound: []string{fmt.Sprintf("This is no sample: every %s of the vocabulary was placed at every moment of these workloads, unless a rule says that it cannot matter.", what)},
+	}
+	if r.isShard() {
+		p.Bound = []string{fmt.Sprintf("This is shard %d of %d. All shards together are no sample: they place every %s of the vocabulary at every moment of these workloads, unless a rule says that it cannot matter.", r.Shard, r.Of, what)}
+	}
+	if n := r.Audit.Played; n > 0 && len(r.Audit.Differences) == 0 {
+		p.Bound = append(p.Bound, fmt.Sprintf("The audit played %s that a rule had left out, and found no difference. With 95 %% confidence fewer than 1 in %.0f of those left out would differ.",
+			english.Count(n, "placement"), 1/explore.UpperBound(n)))
+	}
+	switch {
+	case t.Violated > 0 || len(p.Defects) > 0:
+		p.Tone = searches.Attention
+	case t.Played == t.Unknown:
+		p.Tone = searches.Argued
+	}
+	if r.Interrupted {
+		p.Interrupted = "Interrupted: not all placements were played."
+	}
+	p.Causes = searches.Largest(slices.Concat(groups(r.Violated, ""), groups(r.Inherent, "inherent")))
+	for _, c := range r.Violated {
+		if c.Under == "" {
+			p.Finds = append(p.Finds, r.find(c, len(p.Finds) < searches.MostDrawn))
+		}
+	}
+	if len(r.Places) > 0 {
+		p.Maps = append(p.Maps, r.placesMap())
+	}
+	rows := r.Counts()
+	p.Tables = []searches.Table{{Title: "Workloads", Words: 1, Head: rows[0], Rows: rows[1:], Note: "Placements that a rule leaves out are not played."}}
+	p.NotPlayed = r.open()
+	return p
+}
+
+// isShard reports whether other shards have the rest of the placements.
+func (r Results) isShard() bool { return r.Shard > 0 && r.Of > 1 }
+
+// leftOut counts the placements that each rule leaves out, and all together.
+func (r Results) leftOut() (by map[string]int, sum int) {
+	by = map[string]int{}
+	for _, b := range r.Bases {
+		for rule, n := range b.NotPlayed {
+			by[rule] += n
+			sum += n
+		}
+		if n := b.Outlasted; n > 0 {
+			by[exhaustive.Outlasts] += n
+			sum += n
+		}
+	}
+	return by, sum
+}
+
+// groups are the causes, those after the same faults together.
+func groups(causes []exhaustive.Cause, remark string) []searches.Group {
+	var all []searches.Group
+	for _, c := range causes {
+		row := searches.Cause{Count: c.Count, What: fmt.Sprintf("%s: %s", c.Property, c.Reason), Where: "mostly " + c.MostlyAt(), Remark: remark}
+		switch {
+		case remark != "":
+		case c.Under != "":
+			row.Find, row.Remark = c.Under, "explained by "+c.Under
+		default:
+			row.Find = c.First
+		}
+		title := cmp.Or(english.And(c.Least().Faults), "no fault")
+		i := slices.IndexFunc(all, func(g searches.Group) bool { return g.Title == title })
+		if i < 0 {
+			i = len(all)
+			all = append(all, searches.Group{Title: title})
+		}
+		all[i].Rows = append(all[i].Rows, row)
+	}
+	return all
+}
+
+// find describes a cause. Where drawn says so, it has diagrams of the smallest run
+// and of the first.
+func (r Results) find(c exhaustive.Cause, drawn bool) searches.Find {
+	f := searches.Find{Key: c.First, Tone: searches.Attention, Title: fmt.Sprintf("%s after %s", english.Upper(string(c.Property)), c.Least().After()), Why: english.Upper(c.Reason) + "."}
+	source, file := c.Source, c.File
+	if s := c.Shrunk; s != nil {
+		f.Why = english.Upper(cmp.Or(s.Reason, c.Reason)) + "."
+		source, file = s.Source, s.File
+		f.Sizes = []searches.Size{
+			{What: "clients", Before: s.Before.Clients, After: s.Size.Clients}, {What: "holds", Before: s.Before.Holds, After: s.Size.Holds},
+			{What: "operations", Before: s.Before.Ops, After: s.Size.Ops}, {What: "faults", Before: s.Before.Faults, After: s.Size.Faults},
+		}
+		f.Texts = append(f.Texts, searches.Text{Title: "The full story, with a regression test", Body: s.Story, Folded: true})
+	}
+	if c.When != "" {
+		f.Why += " The first such run has a " + c.When + "."
+	}
+	switch {
+	case !drawn || c.Class == cause.NeverEnded:
+	case c.Shrunk != nil:
+		r.draw(&f, "The smallest run that shows it", source)
+		r.draw(&f, "The first run that showed it", c.Source)
+	default:
+		r.draw(&f, "The first run that showed it", source)
+	}
+	if source != "" {
+		f.Texts = append(f.Texts, searches.Text{Title: "The scenario, as a file", Body: source, Folded: true})
+	}
+	if file != "" {
+		f.Command = fmt.Sprintf("holdfast run %s --lock %s --seed %d", r.Dir.Command(file), r.Lock, exhaustive.Seed)
+	}
+	return f
+}
+
+// draw replays a scenario and adds the diagram to a find. The run ends, because it
+// ended when a worker played it: one seed gives one history. A scenario that does
+// not replay adds nothing.
+func (r Results) draw(f *searches.Find, title, source string) {
+	a := suite.Answer{Run: results.Run{Lock: r.Lock, World: "sim", Seed: exhaustive.Seed}}
+	j := suite.Job{File: "find.yaml", Source: source, Lock: r.Lock, Seed: exhaustive.Seed, Judge: true}
+	s, played := a.Play(j, func(run func()) { run() }, func(s *scenarios.Scenario, l *locks.Subject) (*play.Played, error) {
+		return simplay.Play(s, l, j.Seed, version.Holdfast)
+	})
+	if played == nil {
+		return
+	}
+	a.Run.Scenario = s.Name
+	f.Draw(title, played.History, &a.Run)
+}
+
+// placesMap says how the runs ended whose last fault struck at a kind of moment.
+func (r Results) placesMap() searches.Map {
+	m := searches.Map{Title: "Which fault at which moment", Corner: "fault",
+		Note: "How many runs had this fault at this kind of moment, and of those, how many broke a promise. With two faults in a run, it is the later one.",
+		Legend: []searches.Cell{{Text: "3 of 8", Class: "bad", Title: "so many runs broke a promise that the lock could have kept"}, {Text: "2 of 8", Class: "warn", Title: "inherent violations alone"},
+			{Text: "8", Class: "ok", Title: "no run broke a promise"}, {Text: "8", Class: "hole", Title: "no run proved anything"}, {Text: "–", Class: "none", Title: "nothing was played there"}}}
+	columns := map[string]bool{}
+	for _, p := range r.Places {
+		columns[p.At] = true
+	}
+	m.Columns = slices.SortedFunc(maps.Keys(columns), inOrder)
+	for i, p := range r.Places {
+		if i == 0 || r.Places[i-1].Fault != p.Fault {
+			row := searches.MapRow{Name: p.Fault, Cells: make([]searches.Cell, len(m.Columns))}
+			for k := range row.Cells {
+				row.Cells[k] = searches.Cell{Text: "–", Class: "none"}
+			}
+			m.Rows = append(m.Rows, row)
+		}
+		c := searches.Cell{Text: fmt.Sprint(p.Played), Class: "ok", Title: fmt.Sprintf("%s, %s: %s, %d violated, %d inherent, %d proved nothing",
+			p.Fault, p.At, english.Count(p.Played, "run"), p.Violated, p.Inherent, p.Unknown)}
+		switch {
+		case p.Violated > 0:
+			c.Text, c.Class = fmt.Sprintf("%d of %d", p.Violated, p.Played), "bad"
+		case p.Inherent > 0:
+			c.Text, c.Class = fmt.Sprintf("%d of %d", p.Inherent, p.Played), "warn"
+		case p.Unknown == p.Played:
+			c.Class = "hole"
+		}
+		m.Rows[len(m.Rows)-1].Cells[slices.Index(m.Columns, p.At)] = c
+	}
+	return m
+}
+
+// inOrder orders kinds of moments as operations go through them.
+func inOrder(a, b string) int {
+	at := func(phase string) int {
+		moment, op, _ := strings.Cut(phase, " ")
+		switch {
+		case moment == faults.Granted || moment == faults.Refused || moment == faults.Published || moment == faults.Delivered:
+			op = "acquire"
+		case moment == faults.Released:
+			op = "release"
+		}
+		return 100*slices.Index([]string{"acquire", "background", "inspect", "", "release"}, op) +
+			slices.Index([]string{faults.Invoked, faults.Received, faults.Executed, faults.Answered, faults.Granted, faults.Refused, faults.Released}, moment)
+	}
+	return cmp.Or(cmp.Compare(at(a), at(b)), cmp.Compare(a, b))
+}
+
+// open is what the placements leave open.
+func (r Results) open() []string {
+	var all []string
+	rules, _ := r.leftOut()
+	for _, rule := range slices.Sorted(maps.Keys(rules)) {
+		if rules[rule] > 0 {
+			all = append(all, fmt.Sprintf("%s left out by a rule: %s.", english.Count(rules[rule], "placement"), rule))
+		}
+	}
+	for _, why := range slices.Sorted(maps.Keys(r.Unknown)) {
+		all = append(all, fmt.Sprintf("%s proved nothing: %s.", english.Count(r.Unknown[why], "run"), strings.TrimSuffix(why, ".")))
+	}
+	if r.isShard() {
+		all = append(all, fmt.Sprintf("The placements of the other shards: this is shard %d of %d.", r.Shard, r.Of))
+	}
+	for _, what := range r.NotCovered {
+		all = append(all, english.Upper(what)+".")
+	}
+	return append(all, "Durations of faults other than: "+strings.Join(r.Durations, "; ")+".")
+}

@@ -1,0 +1,249 @@
+package explore
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/holdfast-go/holdfast/internal/search/explore/cause"
+	"github.com/holdfast-go/holdfast/internal/search/explore/draw"
+	"github.com/holdfast-go/holdfast/internal/search/shrink"
+)
+
+// Schema names the format of [Results] as JSON.
+const Schema = "holdfast-explore/1"
+
+// Results is what one exploration, or one shard of it, has shown.
+type Results struct {
+	Schema     string          `json:"schema"`
+	Version    string          `json:"version"`
+	Command    string          `json:"command"` // how to do it again
+	Lock       string          `json:"lock"`
+	Seed       uint64          `json:"seed"`             // of the first run of the first shard
+	Shard      int             `json:"shard"`            // from 1; 0 for those of [Merged] together
+	Of         int             `json:"of"`               // shards
+	Budget     int             `json:"budget,omitempty"` // runs to play, of all shards together; 0 for as many as time allows
+	Vocabulary draw.Vocabulary `json:"vocabulary"`
+	// Interrupted says that it was to go on.
+	Interrupted bool `json:"interrupted,omitempty"`
+
+	Runs     int            `json:"runs"`              // played
+	Unknown  int            `json:"unknown"`           // of them, proved nothing
+	Reasons  map[string]int `json:"reasons,omitempty"` // why, and how often
+	Violated int            `json:"violated"`          // of them, broke a promise
+	Causes   []Found        `json:"causes"`            // by simplicity
+	Coverage []draw.Count   `json:"coverage"`
+	Strikes  []Strikes      `json:"strikes"` // of every fault that might have come
+	Defects  []string       `json:"defects,omitempty"`
+	// Catalogue are the hazards that the catalogue shows of the lock; nil when
+	// it was not played.
+	Catalogue []Listed `json:"catalogue,omitempty"`
+
+	Ops       int     `json:"ops"`
+	Commands  int     `json:"commands"` // Redis commands that servers executed
+	VirtualMS float64 `json:"virtual_ms"`
+	WallMS    float64 `json:"wall_ms"`
+}
+
+// Found is a cause and how often it was seen.
+type Found struct {
+	Key string `json:"key"`
+	cause.Cause
+	Count     int    `json:"count"`
+	FirstSeed uint64 `json:"first_seed"` // the lowest
+	// Under is the key of the simplest cause seen that explains this one; empty
+	// when that is this one.
+	Under string `json:"under,omitempty"`
+	// Scenario and History are files of the first seed, relative to the
+	// directory of the results.
+	Scenario string `json:"scenario,omitempty"`
+	History  string `json:"history,omitempty"`
+	// HistorySHA256 is the hash of that history; empty for a run that never
+	// ended.
+	HistorySHA256 string `json:"history_sha256,omitempty"`
+	// Known says that it was found before, see [markKnown].
+	Known bool `json:"known,omitempty"`
+	// Shrunk is what is left of that run when it is made as small as it can be;
+	// nil when nobody has tried, or it was in vain.
+	Shrunk *Shrunk `json:"shrunk,omitempty"`
+}
+
+// Shrunk is the smallest run of a cause.
+type Shrunk struct {
+	cause.Cause             // that is left: often fewer faults
+	Seed        uint64      `json:"seed"`
+	Before      shrink.Size `json:"before"` // of the first run
+	Size        shrink.Size `json:"size"`
+	Reason      string      `json:"reason"` // of the verdict
+	// Scenario, History and Story are files, relative to the directory of the
+	// results; the last one tells what happens, and has a test to paste.
+	Scenario string `json:"scenario,omitempty"`
+	History  string `json:"history,omitempty"`
+	Story    string `json:"story,omitempty"`
+}
+
+// Least is the cause with the fewest faults that is known to do.
+func (f Found) Least() cause.Cause {
+	if f.Shrunk != nil {
+		return f.Shrunk.Cause
+	}
+	return f.Cause
+}
+
+// Strikes says in how many runs a fault struck.
+type Strikes struct {
+	Fault string `json:"fault"`
+	Runs  int    `json:"runs"`
+}
+
+// Subsume names for every cause a simpler one that explains it: the same violation after
+// some of the same faults. It sorts the causes: simple ones first, and of those the ones
+// with the smallest runs.
+func Subsume(causes []Found) {
+	slices.SortFunc(causes, func(a, b Found) int {
+		return cmp.Or(cause.Simpler(a.Least(), b.Least()), smaller(a.Shrunk, b.Shrunk), cause.Simpler(a.Cause, b.Cause))
+	})
+	for i := range causes {
+		causes[i].Under = ""
+		for _, c := range causes[:i] {
+			if c.Under == "" && (c.Least().Explains(causes[i].Cause) || c.Least().Explains(causes[i].Least())) {
+				causes[i].Under = c.Key
+				break
+			}
+		}
+	}
+}
+
+func smaller(a, b *Shrunk) int {
+	switch {
+	case a != nil && b != nil && a.Size.Less(b.Size):
+		return -1
+	case a != nil && b != nil && b.Size.Less(a.Size):
+		return 1
+	}
+	return 0
+}
+
+// markKnown marks the causes that a known one explains.
+func markKnown(causes []Found, known []cause.Cause) {
+	for i := range causes {
+		causes[i].Known = slices.ContainsFunc(known, func(k cause.Cause) bool { return k.Explains(causes[i].Cause) })
+	}
+}
+
+// Distinct are the causes that no simpler one explains, most frequent first. Their counts
+// include the runs of the causes that they explain.
+func Distinct(causes []Found) []Found {
+	count := map[string]int{}
+	for _, c := range causes {
+		count[cmp.Or(c.Under, c.Key)] += c.Count
+	}
+	var some []Found
+	for _, c := range causes {
+		if c.Under == "" {
+			c.Count = count[c.Key]
+			some = append(some, c)
+		}
+	}
+	slices.SortStableFunc(some, func(a, b Found) int { return b.Count - a.Count })
+	return some
+}
+
+// Finds are the distinct causes that were not known before.
+func Finds(causes []Found) []Found {
+	return slices.DeleteFunc(Distinct(causes), func(c Found) bool { return c.Known })
+}
+
+// byFaults groups the distinct causes by their faults. The faults before most violations
+// come first.
+func byFaults(causes []Found) [][]Found {
+	var groups [][]Found
+	at, total := map[string]int{}, map[string]int{}
+	for _, c := range Distinct(causes) {
+		after := c.Least().After()
+		i, known := at[after]
+		if !known {
+			i = len(groups)
+			at[after] = i
+			groups = append(groups, nil)
+		}
+		groups[i] = append(groups[i], c)
+		total[after] += c.Count
+	}
+	slices.SortStableFunc(groups, func(a, b []Found) int {
+		return total[b[0].Least().After()] - total[a[0].Least().After()]
+	})
+	return groups
+}
+
+// Tally adds up what runs have shown, in any order.
+type Tally struct {
+	Results
+	Coverage draw.Coverage
+	causes   map[string]*Found
+	samples  map[string][]sample // the runs of a cause with the lowest seeds, in order, by its key
+	strikes  map[string]int
+}
+
+// NewTally begins to add up; about says what the results are of.
+func NewTally(about Results) *Tally {
+	about.Schema, about.Reasons = Schema, map[string]int{}
+	return &Tally{Results: about, Coverage: draw.Coverage{}, causes: map[string]*Found{}, samples: map[string][]sample{}, strikes: map[string]int{}}
+}
+
+// Add adds a run.
+func (t *Tally) Add(seed uint64, s Seen) {
+	t.Runs++
+	for _, c := range s.Coverage {
+		t.Coverage[c.Cell] += c.Hits
+	}
+	for _, f := range s.Struck {
+		t.strikes[f]++
+	}
+	switch {
+	case s.Cause != nil:
+		t.Violated++
+		t.found(seed, s)
+	case s.Unknown != "":
+		t.Unknown++
+		t.Reasons[s.Unknown]++
+	}
+}
+
+func (t *Tally) found(seed uint64, s Seen) {
+	key := s.Cause.Key()
+	f := t.causes[key]
+	if f == nil {
+		f = &Found{Key: key, Cause: *s.Cause, FirstSeed: seed}
+		t.causes[key] = f
+	}
+	f.Count++
+	all := append(t.samples[key], sample{seed, s.Source, s.HistorySHA256})
+	slices.SortFunc(all, func(a, b sample) int { return cmp.Compare(a.seed, b.seed) })
+	t.samples[key] = all[:min(len(all), mostSamples)]
+	f.FirstSeed, f.HistorySHA256 = all[0].seed, all[0].hash
+}
+
+// sample is a run of a cause.
+type sample struct {
+	seed   uint64
+	source string // its scenario
+	hash   string // of its history
+}
+
+// mostSamples is the number of runs of a cause that a Tally keeps.
+const mostSamples = 4
+
+// Finish returns the results, in order.
+func (t *Tally) Finish() Results {
+	r := t.Results
+	r.Causes, r.Strikes = []Found{}, []Strikes{}
+	for _, f := range t.causes {
+		r.Causes = append(r.Causes, *f)
+	}
+	Subsume(r.Causes)
+	for _, f := range r.Vocabulary.Faults {
+		r.Strikes = append(r.Strikes, Strikes{f, t.strikes[f]})
+	}
+	r.Coverage = t.Coverage.Counts()
+	return r
+}

@@ -1,0 +1,155 @@
+package explore
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"slices"
+
+	"github.com/holdfast-go/holdfast/internal/input"
+	"github.com/holdfast-go/holdfast/internal/outdir"
+	"github.com/holdfast-go/holdfast/internal/search/explore/cause"
+	"github.com/holdfast-go/holdfast/internal/suite"
+	"github.com/holdfast-go/holdfast/internal/whole"
+)
+
+// Index is the file of a directory that holds the results as JSON.
+const Index = "explore.json"
+
+// Directory is what a directory of an exploration holds.
+var Directory = outdir.Kind{
+	Index:    Index,
+	Patterns: []string{PageFile, "finds/*.yaml", "finds/*.jsonl", "finds/*.txt"},
+	Names: func(doc []byte) ([]string, error) {
+		r, err := decode(doc)
+		return files(r.Causes), err
+	},
+}
+
+// files are the files that may be written beside the index, for some finds.
+func files(causes []Found) []string {
+	names := []string{PageFile}
+	for _, c := range causes {
+		for _, ext := range []string{".yaml", ".jsonl", ".shrunk.yaml", ".shrunk.jsonl", ".shrunk.txt"} {
+			names = append(names, "finds/"+c.Key+ext)
+		}
+	}
+	return names
+}
+
+// documents says how strictly results are read again: a later version may have
+// written more.
+var documents = input.JSON{Unknown: true, Null: true}
+
+func decode(doc []byte) (Results, error) {
+	var r Results
+	if err := documents.Unmarshal(doc, &r); err != nil {
+		return r, err
+	}
+	if r.Schema != Schema {
+		return Results{}, errors.New(input.Sprintf("the schema is %q, not %q", r.Schema, Schema))
+	}
+	return r, nil
+}
+
+// ReadKnown reads the causes of another exploration from its [Index].
+func ReadKnown(path string) ([]cause.Cause, error) {
+	doc, err := input.ReadFile(path, input.MaxDocument)
+	if err != nil {
+		return nil, err
+	}
+	r, err := decode(doc)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	var known []cause.Cause
+	for _, c := range r.Causes {
+		known = append(known, c.Cause, c.Least())
+	}
+	return known, nil
+}
+
+// Store shrinks the finds, and writes the results and the finds to a directory, or
+// leaves the directory as it was. For each find it writes the scenario and the history
+// of the first run, which it plays again for that, and the shrunk run. The results that
+// it returns name these files. It calls progress before it shrinks a find.
+func (x *Exploration) Store(ctx context.Context, out *outdir.Dir, dir suite.Dir, r Results, progress func(string)) (Results, error) {
+	stored := r
+	stored.Causes = slices.Clone(r.Causes)
+	err := out.Replace(files(r.Causes), func() error { return x.store(ctx, dir, &stored, progress) })
+	if err != nil {
+		return r, err
+	}
+	return stored, nil
+}
+
+// store writes the results. Until all is written, they say that they are
+// interrupted.
+func (x *Exploration) store(ctx context.Context, dir suite.Dir, r *Results, progress func(string)) error {
+	if len(r.Causes) > 0 {
+		if err := os.MkdirAll(dir.File("finds"), 0o755); err != nil {
+			return fmt.Errorf("write finds: %w", err)
+		}
+	}
+	early := *r
+	early.Interrupted = true // should somebody kill the command from here on
+	if err := whole.JSON(dir.File(Index), early); err != nil {
+		return err
+	}
+	if x.Shrink {
+		if err := x.shrinkFinds(ctx, dir, r, progress); err != nil {
+			return err
+		}
+	}
+	if err := x.keepFinds(context.WithoutCancel(ctx), dir, r); err != nil {
+		return err
+	}
+	if x.Catalogue {
+		var err error
+		if r.Catalogue, err = x.playCatalogue(context.WithoutCancel(ctx), r.Causes); err != nil {
+			return err
+		}
+	}
+	r.Interrupted = r.Interrupted || ctx.Err() != nil
+	return whole.JSON(dir.File(Index), r)
+}
+
+// keepFinds writes the scenario and the history of every find.
+func (x *Exploration) keepFinds(ctx context.Context, dir suite.Dir, r *Results) error {
+	var jobs []suite.Job
+	for i := range r.Causes {
+		c := &r.Causes[i]
+		if c.Under != "" || c.Known {
+			continue
+		}
+		c.Scenario = path.Join("finds", c.Key+".yaml")
+		source := x.tally.samples[c.Key][0].source
+		if err := whole.Bytes(dir.File(c.Scenario), []byte(source)); err != nil {
+			return fmt.Errorf("write find: %w", err)
+		}
+		if c.HistorySHA256 == "" {
+			continue // it never ended
+		}
+		history := path.Join("finds", c.Key+".jsonl")
+		jobs = append(jobs, suite.Job{ID: i, Scenario: c.Key, File: c.Scenario, Source: source, Lock: x.Lock, Seed: c.FirstSeed, History: dir.File(history), Path: history})
+	}
+	var failed error
+	err := x.Runner.Play(ctx, jobs, func(a suite.Answer) {
+		c := &r.Causes[a.ID]
+		c.History = a.Run.History
+		switch {
+		case a.Killed:
+			failed = &suite.KilledError{What: a.Run.Failure}
+		case a.Output != "":
+			failed = errors.New(a.Output)
+		case a.Defect != "":
+			r.Defects = append(r.Defects, fmt.Sprintf("seed %d, played again: %s", c.FirstSeed, a.Defect))
+		case a.Run.HistorySHA256 != c.HistorySHA256:
+			r.Defects = append(r.Defects, fmt.Sprintf("not deterministic: seed %d gave two histories, %.12s and %.12s", c.FirstSeed, c.HistorySHA256, a.Run.HistorySHA256))
+		}
+	})
+	return cmp.Or(err, failed)
+}

@@ -1,0 +1,164 @@
+package selftest
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/internal/gallery"
+	"github.com/holdfast-go/holdfast/internal/suite"
+	"github.com/holdfast-go/holdfast/internal/version"
+)
+
+// TrackRecord is the result of the hunts, and the JSON document that the command
+// prints.
+type TrackRecord struct {
+	Header
+	Mutants []MutantRow   `json:"mutants"`
+	Summary GalleryCounts `json:"summary"`
+	Flaws
+}
+
+// GalleryCounts sums up.
+type GalleryCounts struct {
+	Mutants  int `json:"mutants"`
+	Killed   int `json:"caught"`
+	Survived int `json:"survived"`
+	// Score is absent if some hunts are not over.
+	Score *float64 `json:"kill_rate,omitempty"`
+	Runs  int      `json:"runs"`
+}
+
+// MutantRow is the result for one mutant.
+type MutantRow struct {
+	Name    string    `json:"name"`
+	Of      string    `json:"of"`
+	Class   int       `json:"class"`
+	Cause   string    `json:"cause"`
+	Mistake string    `json:"mistake"`
+	Shipped string    `json:"shipped"`
+	Status  string    `json:"status"` // "caught", "survived" or "unfinished"
+	Passes  int       `json:"passes"` // over the scenarios, in all trials
+	Runs    int       `json:"runs"`
+	Killers []KillRow `json:"caught_by"`
+	// Seeds, VirtualMS and WallMS are the medians of the trials until the first
+	// kill. Seeds is 0 if most trials had none.
+	Seeds     int      `json:"median_seeds"`
+	VirtualMS float64  `json:"median_virtual_ms"`
+	WallMS    float64  `json:"median_wall_ms"`
+	Trials    []*Trial `json:"trials"`
+	Unknown   []string `json:"unknown,omitempty"` // verdicts that were to be ok
+}
+
+// KillRow is a killer of a mutant, with the number of its passes.
+type KillRow struct {
+	Scenario string           `json:"scenario"`
+	Property checker.Property `json:"property"`
+	Passes   int              `json:"passes"`
+}
+
+const (
+	killed     = "caught" // as older records have it
+	Survived   = "survived"
+	unfinished = "unfinished"
+)
+
+func newTrackRecord(hunts []*hunt) *TrackRecord {
+	r := &TrackRecord{Header: Header{Schema: "holdfast-gallery/1", Version: version.Holdfast}, Mutants: []MutantRow{}}
+	for _, h := range hunts {
+		m := h.row()
+		r.Mutants = append(r.Mutants, m)
+		r.Summary.Mutants++
+		r.Summary.Runs += m.Runs
+		switch m.Status {
+		case killed:
+			r.Summary.Killed++
+		case Survived:
+			r.Summary.Survived++
+		}
+		r.collect(h.campaign)
+	}
+	if s := &r.Summary; s.Mutants > 0 && s.Killed+s.Survived == s.Mutants {
+		rate := float64(s.Killed) / float64(s.Mutants)
+		s.Score = &rate
+	}
+	return r
+}
+
+func (h *hunt) row() MutantRow {
+	m := MutantRow{
+		Name: h.mutant.Name, Of: h.mutant.Of, Class: h.mutant.Class, Cause: gallery.Causes[h.mutant.Class],
+		Mistake: h.mutant.Mistake, Shipped: h.mutant.Shipped, Status: unfinished,
+		Passes: h.passes, Runs: h.passes * len(h.pass), Killers: []KillRow{}, Trials: h.trials,
+	}
+	for _, c := range h.ordered(h.kills) {
+		m.Killers = append(m.Killers, KillRow{c.scenario, c.property, h.kills[c]})
+	}
+	for _, c := range h.ordered(h.unknown) {
+		m.Unknown = append(m.Unknown, c.String())
+	}
+	if len(m.Killers) > 0 {
+		m.Status = killed
+	} else if !slices.ContainsFunc(h.trials, func(t *Trial) bool { return !t.done() }) {
+		m.Status = Survived
+	}
+	over := slices.DeleteFunc(slices.Clone(h.trials), func(t *Trial) bool { return !t.done() })
+	slices.SortStableFunc(over, func(a, b *Trial) int { // trials without a kill come last
+		if a.Killed != b.Killed {
+			return map[bool]int{true: -1, false: 1}[a.Killed]
+		}
+		return cmp.Compare(a.Seeds, b.Seeds)
+	})
+	if n := len(over); n > 0 && over[midpoint(n)].Killed {
+		m.Seeds = over[midpoint(n)].Seeds
+		var hits []*Trial
+		for _, t := range over {
+			if t.Killed {
+				hits = append(hits, t)
+			}
+		}
+		m.VirtualMS = median(hits, func(t *Trial) float64 { return t.VirtualMS })
+		m.WallMS = median(hits, func(t *Trial) float64 { return t.WallMS })
+	}
+	return m
+}
+
+// median is the lower one of an even number.
+func median(trials []*Trial, of func(*Trial) float64) float64 {
+	var all []float64
+	for _, t := range trials {
+		all = append(all, of(t))
+	}
+	slices.Sort(all)
+	return all[midpoint(len(all))]
+}
+
+// ordered sorts killers by passes, then by the order of the scenarios and of the
+// properties.
+func (h *hunt) ordered(counts map[killer]int) []killer {
+	place := func(c killer) int {
+		s := slices.IndexFunc(h.pass, func(j suite.Job) bool { return j.Scenario == c.scenario })
+		p := slices.IndexFunc(checker.Properties(), func(i checker.PropertyInfo) bool { return i.Name == c.property })
+		return s*len(checker.Properties()) + p
+	}
+	return slices.SortedFunc(maps.Keys(counts), func(a, b killer) int {
+		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(place(a), place(b)))
+	})
+}
+
+// Survivors names the mutants that survived, with the mistake of each.
+func (r *TrackRecord) Survivors() (names, hints []string) {
+	for _, m := range r.Mutants {
+		if m.Status != Survived {
+			continue
+		}
+		names = append(names, m.Name)
+		hints = append(hints, fmt.Sprintf("no scenario shows what is wrong with %s: %s", m.Name, m.Mistake))
+		if len(m.Unknown) > 0 {
+			hints = append(hints, fmt.Sprintf("of %s, %s came out unknown, which kills nothing", m.Name, m.Unknown[0]))
+		}
+	}
+	return names, hints
+}

@@ -1,0 +1,90 @@
+package selftest
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/holdfast-go/holdfast/internal/english"
+	"github.com/holdfast-go/holdfast/internal/gallery"
+)
+
+// Text writes a table of the mutants, the classes of mistakes, and a summary.
+func (r *TrackRecord) Text(w io.Writer) error {
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(tw, "mutant\tclass\tof\tkilled by\tothers\tseeds\tvirtual\treal")
+	for _, m := range r.Mutants {
+		c := m.cells()
+		fmt.Fprintf(tw, "%s\t%d\t%s\t%s\n", m.Name, m.Class, m.Of, strings.Join(c, "\t"))
+	}
+	if err := tw.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintln(w)
+	for class, cause := range gallery.Causes {
+		if slices.ContainsFunc(r.Mutants, func(m MutantRow) bool { return m.Class == class }) {
+			fmt.Fprintf(w, "class %d: %s\n", class, cause)
+		}
+	}
+	_, err := fmt.Fprintf(w, "\n%s\n", r.sentence())
+	return err
+}
+
+// cells are the killer of the mutant, the number of other killers, and the
+// medians.
+func (m MutantRow) cells() []string {
+	if m.Status != killed {
+		return []string{m.Status, "", "", "", ""}
+	}
+	best := m.Killers[0]
+	by := fmt.Sprintf("%s: %s", best.Scenario, best.Property)
+	if best.Passes < m.Passes {
+		by += fmt.Sprintf(" (%d of %d seeds)", best.Passes, m.Passes)
+	}
+	others := fmt.Sprint(len(m.Killers) - 1)
+	if m.Seeds == 0 {
+		return []string{by, others, "more", "", ""}
+	}
+	return []string{by, others, fmt.Sprint(m.Seeds), span(m.VirtualMS), span(m.WallMS)}
+}
+
+// Markdown writes one table per class of mistakes, and a summary.
+func (r *TrackRecord) Markdown(w io.Writer) error {
+	for class, cause := range gallery.Causes {
+		some := false
+		for _, m := range r.Mutants {
+			if m.Class != class {
+				continue
+			}
+			if !some {
+				fmt.Fprintf(w, "### %d. %s%s\n\n", class, strings.ToUpper(cause[:1]), cause[1:])
+				fmt.Fprintln(w, "| mutant | of | mistake, and who shipped it | killed by | others | seeds | virtual | real |")
+				fmt.Fprintln(w, "|---|---|---|---|---:|---:|---:|---:|")
+				some = true
+			}
+			c := m.cells()
+			fmt.Fprintf(w, "| %s | %s | %s Shipped: %s. | %s |\n", m.Name, m.Of, cell(m.Mistake), cell(strings.TrimSuffix(m.Shipped, ".")), strings.Join(c, " | "))
+		}
+		if some {
+			fmt.Fprintln(w)
+		}
+	}
+	_, err := fmt.Fprintln(w, r.sentence())
+	return err
+}
+
+// cell is text inside a Markdown table.
+func cell(s string) string { return strings.ReplaceAll(s, "|", `\|`) }
+
+func (r *TrackRecord) sentence() string {
+	s := fmt.Sprintf("%d of %d killed", r.Summary.Killed, r.Summary.Mutants)
+	if r.Summary.Score != nil {
+		s += fmt.Sprintf(", mutation score %s %%", strings.TrimSuffix(fmt.Sprintf("%.1f", floor(100**r.Summary.Score)), ".0"))
+	}
+	return s + fmt.Sprintf(". %s in %s.", english.Count(r.Summary.Runs, "run"), span(r.WallMS))
+}
+
+// floor rounds down to a tenth, so that 100 means all.
+func floor(percent float64) float64 { return float64(int(percent*10)) / 10 }

@@ -1,0 +1,291 @@
+// Package compare compares two run directories: their verdicts, the first event at
+// which two histories differ, and measurements.
+package compare
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/checker/history"
+	"github.com/holdfast-go/holdfast/internal/suite"
+	"github.com/holdfast-go/holdfast/reports"
+	"github.com/holdfast-go/holdfast/reports/results"
+)
+
+// Schema names the format of [Document] as JSON.
+const Schema = "holdfast-compare/1"
+
+// Document lists the differences between two run directories.
+type Document struct {
+	Schema string `json:"schema"`
+	Before Side   `json:"before"`
+	After  Side   `json:"after"`
+	Same   int    `json:"same"` // runs with the same verdicts, and the same events where they are stored
+	// Unstored counts those of the same without a history, whose events nobody can
+	// compare.
+	Unstored int   `json:"unstored,omitempty"`
+	Runs     []Run `json:"runs"` // those that differ
+}
+
+// Side is one of the run directories.
+type Side struct {
+	Dir     string        `json:"dir"`
+	Version string        `json:"version"`
+	Made    *results.Made `json:"made,omitempty"`
+	Runs    int           `json:"runs"`
+}
+
+// Change says in which direction a run changed.
+type Change string
+
+// The changes, from the one that matters most.
+const (
+	Regression  Change = "regression"  // a verdict is worse, or no longer as expected
+	Missing     Change = "missing"     // the run is not there any more
+	Other       Change = "changed"     // a verdict is another, and neither better nor worse
+	Improvement Change = "improvement" // a verdict is better
+	New         Change = "new"         // the run was not there
+	Events      Change = "events"      // the verdicts are the same, and the histories are not
+)
+
+var order = []Change{Regression, Missing, Other, Improvement, New, Events}
+
+// Run is a run that differs.
+type Run struct {
+	Scenario string    `json:"scenario"`
+	Lock     string    `json:"lock"`
+	User     string    `json:"user,omitempty"`
+	World    string    `json:"world"`
+	Seed     uint64    `json:"seed"`
+	Change   Change    `json:"change"`
+	Verdicts []Verdict `json:"verdicts,omitempty"`
+	// First is the first event at which the histories part; nil when they do not,
+	// or when one of them is not there, which Note says.
+	First *Event `json:"first,omitempty"`
+	Note  string `json:"note,omitempty"`
+	// OverlapMS is the time with two holders, and HandoffMS the median hand-off,
+	// before and after; nil where neither changed.
+	OverlapMS *[2]float64 `json:"overlap_ms,omitempty"`
+	HandoffMS *[2]float64 `json:"handoff_ms,omitempty"`
+}
+
+// Verdict is a verdict that changed, in words.
+type Verdict struct {
+	Property checker.Property `json:"property"`
+	Before   string           `json:"before"`
+	After    string           `json:"after"`
+	Reason   string           `json:"reason,omitempty"` // of the one after
+}
+
+// Event is a line of two histories that is not the same.
+type Event struct {
+	Line   int     `json:"line"` // of the file, counting from 1
+	AtMS   float64 `json:"at_ms"`
+	Before string  `json:"before"` // in words
+	After  string  `json:"after"`
+}
+
+// Regressed reports whether anything got worse, or is not there any more.
+func (d *Document) Regressed() bool {
+	return slices.ContainsFunc(d.Runs, func(r Run) bool { return r.Change == Regression || r.Change == Missing })
+}
+
+type key struct {
+	scenario, lock, user, world string
+	seed                        uint64
+}
+
+func keyOf(r *results.Run) key { return key{r.Scenario, r.Lock, r.User, r.World, r.Seed} }
+
+// Dirs compares two run directories.
+func Dirs(before, after suite.Dir) (*Document, error) {
+	a, err := before.ReadResults()
+	if err != nil {
+		return nil, err
+	}
+	b, err := after.ReadResults()
+	if err != nil {
+		return nil, err
+	}
+	d := &Document{Schema: Schema, Before: side(before, a), After: side(after, b), Runs: []Run{}}
+	old := map[key]*results.Run{}
+	for i := range a.Runs {
+		old[keyOf(&a.Runs[i])] = &a.Runs[i]
+	}
+	for i := range b.Runs {
+		k := keyOf(&b.Runs[i])
+		x := old[k]
+		delete(old, k)
+		if x == nil {
+			d.Runs = append(d.Runs, named(&b.Runs[i], New))
+			continue
+		}
+		if r := pair(before, after, x, &b.Runs[i]); r != nil {
+			d.Runs = append(d.Runs, *r)
+		} else {
+			d.Same++
+			if x.HistorySHA256 == "" {
+				d.Unstored++
+			}
+		}
+	}
+	for i := range a.Runs {
+		if x := old[keyOf(&a.Runs[i])]; x != nil {
+			d.Runs = append(d.Runs, named(x, Missing))
+		}
+	}
+	slices.SortStableFunc(d.Runs, func(x, y Run) int { return slices.Index(order, x.Change) - slices.Index(order, y.Change) })
+	return d, nil
+}
+
+func side(dir suite.Dir, res results.Results) Side {
+	return Side{Dir: string(dir), Version: res.Version, Made: res.Made, Runs: len(res.Runs)}
+}
+
+func named(r *results.Run, c Change) Run {
+	return Run{Scenario: r.Scenario, Lock: r.Lock, User: r.User, World: r.World, Seed: r.Seed, Change: c}
+}
+
+// pair compares a run with the same run of the other directory; nil when nothing
+// differs.
+func pair(before, after suite.Dir, x, y *results.Run) *Run {
+	r := named(y, Events)
+	better, worse := false, false
+	for _, p := range properties(x, y) {
+		a, b := words(x, p), words(y, p)
+		if a == b {
+			continue
+		}
+		r.Verdicts = append(r.Verdicts, Verdict{p, a, b, y.Verdicts[p].Reason})
+		switch from, to := badness(x, p), badness(y, p); {
+		case to > from:
+			worse = true
+		case to < from:
+			better = true
+		}
+	}
+	if x.Failure != y.Failure && (x.Failure == "") != (y.Failure == "") {
+		worse, better = worse || y.Failure != "", better || x.Failure != ""
+		r.Note = "it could not be judged: " + firstLine(x.Failure+y.Failure)
+	}
+	switch {
+	case worse || x.Passed() && !y.Passed():
+		r.Change = Regression
+	case better || !x.Passed() && y.Passed():
+		r.Change = Improvement
+	case len(r.Verdicts) > 0:
+		r.Change = Other
+	}
+	sameHistory := x.HistorySHA256 == y.HistorySHA256
+	if !sameHistory {
+		r.histories(before, after, x, y)
+	}
+	if r.Change == Events && sameHistory {
+		return nil
+	}
+	return &r
+}
+
+func firstLine(s string) string { line, _, _ := strings.Cut(s, "\n"); return line }
+
+func properties(x, y *results.Run) []checker.Property {
+	var all []checker.Property
+	for _, p := range checker.Properties() {
+		_, a := x.Verdicts[p.Name]
+		_, b := y.Verdicts[p.Name]
+		if a || b {
+			all = append(all, p.Name)
+		}
+	}
+	return all
+}
+
+func words(r *results.Run, p checker.Property) string {
+	v, ok := r.Verdicts[p]
+	switch {
+	case !ok:
+		return "not judged"
+	case v.Class != "":
+		return string(v.Outcome) + " (" + v.Class + ")"
+	}
+	return string(v.Outcome)
+}
+
+// badness orders verdicts: a violation that nobody else caused is the worst.
+func badness(r *results.Run, p checker.Property) int {
+	v, ok := r.Verdicts[p]
+	switch {
+	case !ok:
+		return 1
+	case v.Outcome == checker.OutcomeOK:
+		return 0
+	case v.Outcome == checker.Unknown:
+		return 2
+	case v.Class == checker.LeaseOutlived:
+		return 3
+	}
+	return 4
+}
+
+// histories looks for the first event at which two histories part.
+func (r *Run) histories(before, after suite.Dir, x, y *results.Run) {
+	a, errA := read(before, x)
+	b, errB := read(after, y)
+	if errA != nil || errB != nil {
+		r.Note = strings.TrimSpace(r.Note + " the histories differ, and one of them cannot be read")
+		return
+	}
+	if r.First = first(a, b); r.First == nil {
+		r.Note = strings.TrimSpace(r.Note + " the events are the same, and the headers are not")
+	}
+	m, n := reports.Measure(a), reports.Measure(b)
+	if m.OverlapTotal != n.OverlapTotal {
+		r.OverlapMS = &[2]float64{float64(m.OverlapTotal) / 1e6, float64(n.OverlapTotal) / 1e6}
+	}
+	if m.HandoffMedian != n.HandoffMedian {
+		r.HandoffMS = &[2]float64{float64(m.HandoffMedian) / 1e6, float64(n.HandoffMedian) / 1e6}
+	}
+}
+
+func read(d suite.Dir, r *results.Run) (*history.History, error) {
+	if r.History == "" {
+		return nil, fmt.Errorf("the history of %s with %s was not stored", r.Scenario, r.Lock)
+	}
+	return suite.ReadHistory(d.File(filepath.FromSlash(r.History)))
+}
+
+// first is the first event that differs.
+func first(a, b *history.History) *Event {
+	for i := range max(len(a.Events), len(b.Events)) {
+		if i < len(a.Events) && i < len(b.Events) && same(&a.Events[i], &b.Events[i]) {
+			continue
+		}
+		e := &Event{Line: i + 2, Before: "the history is over", After: "the history is over"}
+		if i < len(b.Events) {
+			e.AtMS, e.After = float64(b.Events[i].Time)/1e6, reports.Narrate(b)[i]
+		}
+		if i < len(a.Events) {
+			e.AtMS, e.Before = float64(a.Events[i].Time)/1e6, reports.Narrate(a)[i]
+		}
+		if e.Before == e.After {
+			e.Before, e.After = raw(&a.Events[i]), raw(&b.Events[i])
+		}
+		return e
+	}
+	return nil
+}
+
+func same(a, b *history.Event) bool { return raw(a) == raw(b) }
+
+func raw(e *history.Event) string {
+	line, err := json.Marshal(e)
+	if err != nil {
+		panic("compare: encode event: " + err.Error()) // it was read from JSON
+	}
+	return string(bytes.TrimSpace(line))
+}

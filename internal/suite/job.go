@@ -1,0 +1,171 @@
+package suite
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/holdfast-go/holdfast/internal/play"
+	"github.com/holdfast-go/holdfast/internal/play/simplay"
+	"github.com/holdfast-go/holdfast/internal/version"
+	"github.com/holdfast-go/holdfast/reports/results"
+	"github.com/holdfast-go/holdfast/scenarios"
+	"github.com/holdfast-go/holdfast/scenarios/locks"
+)
+
+// Job is one run to play.
+type Job struct {
+	ID       int    `json:"id"`
+	Scenario string `json:"scenario"` // its name
+	File     string `json:"file"`     // the scenario's file, for error messages
+	Source   string `json:"source"`   // the scenario itself
+	Lock     string `json:"lock"`
+	Seed     uint64 `json:"seed"`
+	// User is the kind of user, where it is another than the scenario's.
+	User string `json:"user,omitempty"`
+	// History is where to write the history; empty for nowhere, and then only
+	// its hash is asked for and nothing is judged, unless Judge says so.
+	History string `json:"history,omitempty"`
+	Path    string `json:"path,omitempty"` // the same, relative to the run directory
+	Judge   bool   `json:"judge,omitempty"`
+	// Surprise writes the history only when a verdict is not as expected.
+	Surprise bool `json:"surprise,omitempty"`
+	// Kind is how to play the job, see [RegisterKind]; empty for a run of Source.
+	// Args are the kind's own arguments.
+	Kind string          `json:"kind,omitempty"`
+	Args json.RawMessage `json:"args,omitempty"`
+}
+
+// ReadFrom is the file of a run's scenario, empty for a built-in one.
+func (j Job) ReadFrom() string {
+	if source, err := scenarios.Source(j.Scenario); err == nil && string(source) == j.Source {
+		return ""
+	}
+	return j.File
+}
+
+// Answer is the outcome of a job.
+type Answer struct {
+	ID     int         `json:"id"`
+	Run    results.Run `json:"run"`
+	Defect string      `json:"defect,omitempty"` // the run is worthless, through a fault of holdfast's own
+	Output string      `json:"output,omitempty"` // the history could not be written
+	// Out is the additional result of some kinds of jobs.
+	Out json.RawMessage `json:"out,omitempty"`
+
+	Killed    bool `json:"-"` // the worker was, from outside, and again when it was played once more
+	Disturbed bool `json:"-"` // the machine was too busy for the run to mean anything
+}
+
+// Guard runs what never waits for anything outside the process, and may watch
+// whether it goes on.
+type Guard func(run func())
+
+// player plays the jobs of one kind. It fills in the answer, which has the job's
+// identity already.
+type player func(j Job, a Answer, g Guard) Answer
+
+var kinds = map[string]player{"": playRun}
+
+// RegisterKind registers a kind of job in every worker process of a program.
+// Packages call it in init.
+func RegisterKind(name string, p player) { kinds[name] = p }
+
+// PlayJob plays one job.
+func PlayJob(j Job, g Guard) Answer {
+	a := Answer{ID: j.ID, Run: results.Run{Scenario: j.Scenario, Lock: j.Lock, World: "sim", Seed: j.Seed, User: j.User, File: j.ReadFrom()}}
+	play, known := kinds[j.Kind]
+	if !known {
+		a.Defect = fmt.Sprintf("unknown kind of job %q", j.Kind)
+		return a
+	}
+	return play(j, a, g)
+}
+
+// playRun plays, judges and stores one run.
+func playRun(j Job, a Answer, g Guard) Answer {
+	a.Play(j, g, func(s *scenarios.Scenario, l *locks.Subject) (*play.Played, error) {
+		return simplay.Play(s, l, j.Seed, version.Holdfast)
+	})
+	return a
+}
+
+// Give puts what a kind of job gives besides into the answer.
+func (a *Answer) Give(out any) {
+	raw, err := json.Marshal(out)
+	if err != nil {
+		a.Defect = fmt.Sprintf("encode answer: %v", err)
+		return
+	}
+	a.Out = raw
+}
+
+// DecodeAs reads the arguments of a job, or what it gave; nil where there is
+// nothing.
+func DecodeAs[T any](raw json.RawMessage) (*T, error) {
+	if len(raw) == 0 {
+		return nil, nil
+	}
+	v := new(T)
+	if err := json.Unmarshal(raw, v); err != nil {
+		return nil, fmt.Errorf("decode job: %w", err)
+	}
+	return v, nil
+}
+
+// Play plays a job with a player, judges the history where the job asks for it,
+// and stores it. It returns the scenario and the play, nil after a defect.
+func (a *Answer) Play(j Job, g Guard, player func(*scenarios.Scenario, *locks.Subject) (*play.Played, error)) (*scenarios.Scenario, *play.Played) {
+	s, err := j.scenario()
+	if err != nil {
+		a.Defect = err.Error()
+		return nil, nil
+	}
+	s = s.PlayedBy(j.User)
+	l, err := locks.FindSubject(j.Lock)
+	if err != nil {
+		a.Defect = err.Error()
+		return nil, nil
+	}
+	p, err := Once(&a.Run, s, l, func() (p *play.Played, err error) {
+		g(func() { p, err = player(s, l) })
+		return p, err
+	}, Keep{Judge: j.Judge, File: j.History, Path: j.Path, Surprise: j.Surprise})
+	a.Took(err)
+	return s, p
+}
+
+// latest is the scenario that a job asked for last: many jobs in a row play one
+// scenario. Nobody changes a scenario that is parsed.
+var latest atomic.Pointer[parsed]
+
+// parsed is a scenario and where it comes from.
+type parsed struct {
+	file, source string
+	scenario     *scenarios.Scenario
+}
+
+// scenario is the scenario of a job.
+func (j *Job) scenario() (*scenarios.Scenario, error) {
+	if p := latest.Load(); p != nil && p.file == j.File && p.source == j.Source {
+		return p.scenario, nil
+	}
+	s, err := scenarios.Parse(j.File, []byte(j.Source))
+	if err != nil {
+		return nil, err
+	}
+	latest.Store(&parsed{j.File, j.Source, s})
+	return s, nil
+}
+
+// Took notes what went wrong with a run.
+func (a *Answer) Took(err error) {
+	var unkept *StoreError
+	switch {
+	case errors.As(err, &unkept):
+		a.Output = err.Error()
+	case err != nil:
+		a.Defect = err.Error()
+	}
+}

@@ -1,0 +1,165 @@
+package realtime
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9/logging"
+
+	"github.com/holdfast-go/holdfast/internal/live/servers"
+	"github.com/holdfast-go/holdfast/internal/play"
+	"github.com/holdfast-go/holdfast/internal/play/liveplay"
+	"github.com/holdfast-go/holdfast/internal/suite"
+	"github.com/holdfast-go/holdfast/internal/version"
+	"github.com/holdfast-go/holdfast/reports/results"
+	"github.com/holdfast-go/holdfast/scenarios"
+)
+
+// Most of real time is waiting, so runs are played several at a time, each with
+// servers and client processes of its own, in this one process: when it dies,
+// all of them do.
+
+// attempts is how often a run is played among many others until the machine was
+// quick enough. Then it is played once more, with at most one other.
+const attempts = 3
+
+// limit bounds a run in real time, whatever happens.
+const limit = 10 * time.Minute
+
+// Player plays jobs on real servers.
+type Player struct {
+	Locks   []Lock
+	Backend servers.Backend
+	Scale   float64  // of the scenarios' times; 0 for what suits each
+	Client  []string // the command of a client process with a built-in lock
+	Workers int      // jobs at a time
+	// Accepts reports whether somebody accepts each unexpected verdict of a run, which
+	// then needs no repetition on a busy machine; nil accepts none.
+	Accepts func(results.Run) bool
+	Now     func(what string)
+	Step    func() // after each job
+
+	dir     string
+	answers []*suite.Answer // by job
+}
+
+// Play plays the jobs. Their servers run in the run directory.
+func (p Player) Play(ctx context.Context, jobs []suite.Job, dir suite.Dir) (o suite.Outcome) {
+	logging.Disable()
+	servers, err := openServers(dir)
+	if err != nil {
+		return suite.Outcome{Err: err}
+	}
+	defer func() { o.Err = errors.Join(o.Err, servers.close()) }()
+	p.dir, p.answers = string(servers), make([]*suite.Answer, len(jobs))
+	p.playAll(ctx, jobs, p.Workers)
+	// Runs that the machine was too busy for get it almost to themselves.
+	var again []suite.Job
+	for i, a := range p.answers {
+		if a != nil && a.Disturbed {
+			again = append(again, jobs[i])
+		}
+	}
+	p.playAll(ctx, again, min(2, p.Workers))
+	o.Stopped = ctx.Err() != nil
+	for _, a := range p.answers {
+		if a != nil {
+			o.Take(*a)
+		}
+	}
+	return o
+}
+
+// playAll plays up to workers jobs at a time. An interrupted job has no answer.
+func (p Player) playAll(ctx context.Context, jobs []suite.Job, workers int) {
+	queue := make(chan suite.Job)
+	var all sync.WaitGroup
+	for range min(workers, len(jobs)) {
+		all.Go(func() {
+			for j := range queue {
+				p.Now(j.Scenario + " " + j.Lock)
+				if a := p.play(ctx, j); ctx.Err() == nil {
+					first := p.answers[j.ID] == nil
+					p.answers[j.ID] = &a
+					if first {
+						p.Step()
+					}
+				}
+			}
+		})
+	}
+	for _, j := range jobs {
+		if ctx.Err() != nil {
+			break
+		}
+		queue <- j
+	}
+	close(queue)
+	all.Wait()
+}
+
+// play plays one run, and repeats it if the machine was too busy for a meaningful
+// result. Such a run has no verdict, or an unexpected one that nobody accepts while
+// the harness waited for longer than a lock can make good.
+func (p Player) play(ctx context.Context, j suite.Job) (a suite.Answer) {
+	began := time.Now()
+	for n := 1; n <= attempts; n++ {
+		a = p.once(ctx, j)
+		if a.Run.Attempts = n; p.answers[j.ID] != nil {
+			a.Run.Attempts += p.answers[j.ID].Run.Attempts
+		}
+		if !a.Disturbed || ctx.Err() != nil {
+			break
+		}
+	}
+	a.Run.Stats.WallMS = float64(time.Since(began).Microseconds()) / 1000
+	return a
+}
+
+// once plays and judges one run.
+func (p Player) once(ctx context.Context, j suite.Job) suite.Answer {
+	l := p.Locks[slices.IndexFunc(p.Locks, func(l Lock) bool { return l.Subject.Name() == j.Lock })]
+	how := liveplay.Live{Backend: l.Backend(p.Backend), Dir: p.dir, Scale: p.Scale, Greeting: l.start, Journal: suite.JournalPath(j.History), Workers: slices.Clone(l.workers)}
+	for i := range how.Workers {
+		if how.Workers[i].Command == nil {
+			how.Workers[i].Command = p.Client
+		}
+	}
+	a := suite.Answer{ID: j.ID, Run: results.Run{Scenario: j.Scenario, Lock: j.Lock, World: "live", Backend: how.Backend.Name(), Seed: j.Seed, User: j.User, File: j.ReadFrom(),
+		LockVersion: l.version, Adapters: l.adapters}}
+	s, err := scenarios.Parse(j.File, []byte(j.Source))
+	if err != nil {
+		a.Defect = err.Error()
+		return a
+	}
+	s = s.PlayedBy(j.User)
+	if how.Scale == 0 {
+		how.Scale = liveplay.Pace(s, l.Subject)
+	}
+	a.Run.TimeScale = how.Scale
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	played, err := suite.Once(&a.Run, s, l.Subject, func() (*play.Played, error) {
+		return liveplay.PlayLive(ctx, s, l.Subject, j.Seed, version.Holdfast, how)
+	}, suite.Keep{File: j.History, Path: j.Path})
+	var slow *liveplay.SlowMachineError
+	var setup *liveplay.SetupError
+	switch {
+	case errors.As(err, &slow):
+		a.Run.Failure, a.Disturbed = err.Error(), true
+		return a
+	case errors.As(err, &setup), err != nil && ctx.Err() != nil:
+		a.Run.Failure = err.Error()
+		return a
+	case err != nil:
+		a.Took(err)
+	}
+	if played == nil {
+		return a
+	}
+	a.Disturbed = played.Disturbed && !a.Run.AsExpected && (p.Accepts == nil || !p.Accepts(a.Run))
+	return a
+}

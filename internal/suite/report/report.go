@@ -1,0 +1,86 @@
+package report
+
+import (
+	"errors"
+	"io"
+	"path"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/holdfast-go/holdfast/checker/history"
+	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/internal/garbage"
+	"github.com/holdfast-go/holdfast/internal/suite"
+	"github.com/holdfast-go/holdfast/internal/whole"
+	"github.com/holdfast-go/holdfast/reports"
+	"github.com/holdfast-go/holdfast/reports/results"
+	"github.com/holdfast-go/holdfast/scenarios"
+)
+
+// DocumentOf returns the content of the report: the results, with the scenarios
+// and histories of the directory. It shows no history of edited, the files that were changed since.
+func DocumentOf(d suite.Dir, res results.Results, edited ...string) reports.Document {
+	doc := reports.Document{Results: res, Missing: d.Missing(res), Hazards: faults.Families()}
+	read := func(read func(path string) (*history.History, error)) func(results.Run) (*history.History, error) {
+		return func(r results.Run) (*history.History, error) {
+			if r.History == "" || slices.Contains(doc.Missing, r.History) {
+				return nil, nil
+			}
+			if slices.Contains(edited, r.History) {
+				return nil, errors.New("it was changed since the run")
+			}
+			return read(d.File(filepath.FromSlash(r.History)))
+		}
+	}
+	doc.Histories, doc.WithoutServerLog = read(suite.ReadHistory), read(suite.ReadWithoutServerLog)
+	seen := map[string]bool{}
+	about := func(name string) {
+		if seen[name] {
+			return
+		}
+		if s, err := scenarios.Load(d.File("scenarios", name+".yaml")); err == nil {
+			doc.About = append(doc.About, reports.About{
+				Name: s.Name, Title: s.Title, Story: s.Story, Hazard: faults.FamilyOf(s.Faults), Otherwise: s.Otherwise, File: path.Join("scenarios", name+".yaml"),
+				RoundTrip: roundTrip(s),
+			})
+		}
+		seen[name] = true
+	}
+	inRun := map[string]bool{}
+	for _, r := range res.Runs {
+		inRun[r.Scenario] = true
+	}
+	for _, name := range scenarios.Names() {
+		if inRun[name] {
+			about(name)
+		}
+	}
+	for _, r := range res.Runs {
+		about(r.Scenario)
+	}
+	return doc
+}
+
+// roundTrip is the assumed latency of a request and its reply, in ms.
+func roundTrip(s *scenarios.Scenario) float64 {
+	l := s.Topology.Latency
+	if l == (scenarios.Latency{}) {
+		l = scenarios.DefaultLatency
+	}
+	return float64(time.Duration(l.Min)+time.Duration(l.Max)) / float64(time.Millisecond)
+}
+
+// Save writes the verdicts and the report.
+func Save(d suite.Dir, res results.Results, doc reports.Document) error {
+	return errors.Join(d.WriteResults(res), WriteReport(d, doc))
+}
+
+// WriteReport writes the report.
+func WriteReport(d suite.Dir, doc reports.Document) error {
+	defer garbage.Rarely(64 << 20)() // each history is garbage once it is drawn
+	return whole.File(d.File("report.html"), func(w io.Writer) error { return reports.HTML(w, doc) })
+}
+
+// Draw renders the report of a run directory.
+func Draw(d suite.Dir, res results.Results) error { return WriteReport(d, DocumentOf(d, res)) }

@@ -1,0 +1,69 @@
+package suite
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/holdfast-go/holdfast/checker/history"
+	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/scenarios"
+	"github.com/holdfast-go/holdfast/scenarios/locks"
+)
+
+// BothUsers plays a lock with a careful and with a careless user.
+const BothUsers = "both"
+
+// UserChoices are the values of --user.
+func UserChoices() []string { return []string{history.Careful, history.Careless, BothUsers} }
+
+// CheckUsers says that a choice of users is none.
+func CheckUsers(choice string) error {
+	switch choice {
+	case history.Careful, history.Careless, BothUsers:
+		return nil
+	}
+	return fmt.Errorf("unknown kind of user %q: it is careful, careless or both", choice)
+}
+
+// noCarefulUser is why a lock is played with careless users only.
+const noCarefulUser = "no user of it can be careful: it claims neither a lease nor a sign of loss"
+
+// nothingToCancel is why a lock without a sign of loss has no careful user in a
+// scenario that cancels an operation.
+const nothingToCancel = "until a grant names its validity, a careful user of it asks without waiting and has no wait that could be cancelled"
+
+// nothingToHear is why it has none in a scenario whose fault waits for a message, or
+// for a subscription.
+const nothingToHear = "until a grant names its validity, a careful user of it asks without waiting, subscribes to nothing and gets no message that a fault could wait for"
+
+// UsersOf are the kinds of user that play a lock which is not built in, as runs
+// name them. "" is the user of the scenario, who is careless by default. A
+// built-in lock has only that one, and so has a scenario that names its user.
+// missing is the reason why none of the requested kinds exists, or "".
+func UsersOf(s *scenarios.Scenario, l *locks.Subject, choice string) (users []string, missing string) {
+	if l.ThirdParty == nil || s.NamesUser() {
+		return []string{""}, ""
+	}
+	if choice != history.Careful {
+		users = append(users, "")
+	}
+	if choice != history.Careless {
+		switch {
+		case !l.HasCarefulUser(s.Setting()):
+			missing = noCarefulUser
+		case s.Has(func(t history.Traits) bool { return t.Cancels }) && !l.Claims(s.Setting()).LostSign:
+			missing = nothingToCancel
+		case !l.Claims(s.Setting()).LostSign && slices.ContainsFunc(s.Faults, waitsForMessage):
+			missing = nothingToHear
+		default:
+			users = append(users, history.Careful)
+		}
+	}
+	return users, missing
+}
+
+// waitsForMessage reports whether a fault strikes at a message to a waiter, or at
+// its subscription.
+func waitsForMessage(f faults.Spec) bool {
+	return f.On != nil && (f.On.Moment == faults.Published || f.On.Moment == faults.Delivered || f.On.Command == "SUBSCRIBE")
+}

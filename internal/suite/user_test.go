@@ -1,0 +1,71 @@
+package suite
+
+import (
+	"testing"
+
+	"github.com/holdfast-go/holdfast/checker/history"
+	"github.com/holdfast-go/holdfast/internal/must"
+	"github.com/holdfast-go/holdfast/scenarios/locks"
+)
+
+// thirdParty is a lock of somebody else's with these claims.
+func thirdParty(t *testing.T, c locks.Claims) *locks.Subject {
+	t.Helper()
+	l, err := locks.NewThirdParty(locks.Description{Name: "mine", Claims: c}, nil)
+	must.Succeed(t, err)
+	return l
+}
+
+// A lock that is not built in is played with both kinds of user, whose runs must
+// not take each other's place; built-in locks as their scenarios say.
+func TestPlanUsers(t *testing.T) {
+	list, err := Pick([]string{"contention"})
+	must.Succeed(t, err)
+	builtIn, err := locks.FindSubject("reentrant")
+	must.Succeed(t, err)
+	mine := thirdParty(t, locks.Claims{Lease: true})
+	for _, c := range []struct {
+		choice string
+		lock   *locks.Subject
+		want   []string
+	}{
+		{BothUsers, mine, []string{"", history.Careful}},
+		{history.Careful, mine, []string{history.Careful}},
+		{history.Careless, mine, []string{""}},
+		{BothUsers, builtIn, []string{""}},
+	} {
+		jobs, skipped := Plan(list, []*locks.Subject{c.lock}, 1, 1, c.choice, nil)
+		if len(skipped) != 0 || len(jobs) != len(c.want) {
+			t.Fatalf("%s, %s: %d jobs, skipped %v", c.lock.Name(), c.choice, len(jobs), skipped)
+		}
+		paths := map[string]bool{}
+		for i, j := range jobs {
+			if j.User != c.want[i] || j.Seed != 1 {
+				t.Errorf("%s, %s: job %d has user %q and seed %d", c.lock.Name(), c.choice, i, j.User, j.Seed)
+			}
+			paths[Histories(jobs)[i]] = true
+		}
+		if len(paths) != len(jobs) {
+			t.Errorf("two runs have one history: %v", paths)
+		}
+	}
+}
+
+// Whose lock has no careful user is told so, and where such a user would wait for
+// nothing that a fault could strike.
+func TestPlanWithoutCarefulUser(t *testing.T) {
+	for scenario, claims := range map[string]locks.Claims{
+		"contention":       {},
+		"cancelled-try":    {Lease: true, Waits: true, Cancels: true},
+		"paused-waiters":   {Lease: true, Waits: true, Messages: true},
+		"cut-off-waiters":  {Lease: true, Waits: true, Messages: true},
+		"broken-subscribe": {Lease: true, Waits: true, Messages: true},
+	} {
+		list, err := Pick([]string{scenario})
+		must.Succeed(t, err)
+		jobs, skipped := Plan(list, []*locks.Subject{thirdParty(t, claims)}, 1, 1, BothUsers, nil)
+		if len(jobs) != 1 || jobs[0].User != "" || len(skipped) != 1 || skipped[0].User != history.Careful || skipped[0].Reason == "" {
+			t.Errorf("%s: jobs %v, skipped %v", scenario, jobs, skipped)
+		}
+	}
+}

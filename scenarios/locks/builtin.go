@@ -1,0 +1,282 @@
+package locks
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/holdfast-go/holdfast/checker/history"
+	"github.com/holdfast-go/holdfast/internal/random"
+	"github.com/holdfast-go/holdfast/internal/textbook"
+	"github.com/holdfast-go/holdfast/lock"
+)
+
+// subjects are the built-in locks, in the order reports show them.
+var subjects = []*Subject{
+	textbookLock("setnx", "SETNX without expiry, plain DEL", false, textbook.NewSetNX),
+	textbookLock("setnx-expire", "SETNX, then PEXPIRE as a second command, plain DEL", true, textbook.NewSetNXExpire),
+	textbookLock("set-px", "SET NX PX, plain DEL by anyone", true, textbook.NewSetPX),
+	textbookLock("set-px-check", "SET NX PX with the owner's value, GET then DEL", true, textbook.NewSetPXCheck).with(Habits{Looks: true}),
+	textbookLock("set-px-watch", "SET NX PX with the owner's value, WATCH, MULTI, DEL, EXEC", true, textbook.NewSetPXWatch).with(Habits{Looks: true}),
+	textbookLock("set-px-lua", "SET NX PX with the owner's value, compare and delete in a script, spins", true, textbook.NewSetPXLua).with(Habits{Scripts: true}),
+	{
+		name: "set-px-renew", summary: "set-px-lua, and a scheduler that extends the lease in its last third", Groups: 1,
+		Closes: true, Habits: Habits{Scripts: true},
+		Claims: func(s Setting) history.Claims {
+			c := textbookClaims(s, true)
+			c.Renewal, c.LostSign = true, true
+			c.RenewEvery = int64(s.Lease*2/3 + s.scaled(renewScan))
+			return c
+		},
+		Open: func(e Environment) (Session, error) {
+			return renewSession{textbookSession{e, nil}, textbook.NewRenewer(e.Clients[0], textbook.Options{Lease: e.Lease, Scan: Scaled(renewScan, e.Scale), Extensions: renewExtensions})}, nil
+		},
+		Keeps: keepsNothing,
+	},
+	{
+		name: "reentrant", summary: "the reference lock: reentrant, watchdog, pub/sub waits, Redisson's wire format", Groups: 1,
+		Closes: true, Messages: true, ShutsDown: true, Habits: Habits{Scripts: true},
+		Claims: referenceClaims, Open: openReference(), CheckName: lock.CheckName, Keeps: keepsNothing,
+	},
+	{
+		name: "reentrant-wait", summary: "the reference lock, and WAIT for one replica; given back when it does not confirm", Groups: 1, Acks: true,
+		Closes: true, Messages: true, ShutsDown: true, Habits: Habits{Scripts: true},
+		Claims: func(s Setting) history.Claims {
+			c := referenceClaims(s)
+			c.Acks = max(1, s.Acks)
+			return c
+		},
+		Open: openReference(func(e Environment) lock.Option {
+			return lock.WithReplicaAcks(max(1, e.Acks), Scaled(ackTimeout, e.Scale))
+		}), CheckName: lock.CheckName, Keeps: keepsNothing,
+	},
+	{
+		name: "multi", summary: "the reference lock on all of three independent primaries", Groups: 3,
+		Closes: true, ShutsDown: true, Habits: Habits{Scripts: true},
+		Claims: quorumClaims(3, 3), Open: openQuorum(3, func(e Environment, thread string, members []lock.Locker) lock.Locker {
+			return lock.NewMultiLockWith(groupOptions(e, thread), members...)
+		}), CheckName: lock.CheckName, Keeps: keepsNothing,
+	},
+	{
+		name: "redlock", summary: "the reference lock on a majority of five independent primaries", Groups: 5,
+		Closes: true, ShutsDown: true, Habits: Habits{Scripts: true},
+		Claims: quorumClaims(3, 5), Open: openRedLock(3), CheckName: lock.CheckName, Keeps: keepsNothing,
+	},
+	{
+		name: "fenced", summary: "the reference lock with a fencing token, which the resource checks", Groups: 1, Fenced: true,
+		Closes: true, Messages: true, ShutsDown: true, Habits: Habits{Scripts: true},
+		Claims: func(s Setting) history.Claims {
+			c := referenceClaims(s)
+			c.Fencing = true
+			return c
+		},
+		Open: openReference(func(Environment) lock.Option { return lock.WithFencing() }), CheckName: lock.CheckName, Keeps: keepsToken,
+	},
+	{
+		name: "fair", summary: "the reference lock that is fair: granted in order of arrival and handed on, with a fencing token", Groups: 1, Fenced: true,
+		Closes: true, Messages: true, ShutsDown: true, Habits: Habits{Scripts: true},
+		Claims: fairClaims, Open: openFair, CheckName: lock.CheckName, Keeps: keepsToken,
+	},
+}
+
+// smallRedLock is redlock with as few primaries as a majority needs. Exhaustive placement
+// plays it, because every primary multiplies the placements. It is in no list;
+// [FindSubject] knows it by name.
+func smallRedLock() *Subject {
+	s := *MustFind("redlock")
+	s.Like, s.name, s.summary = s.name, smallRedLockName, "the reference lock on a majority of three independent primaries"
+	s.Groups, s.Claims, s.Open = 3, quorumClaims(2, 3), openRedLock(2)
+	return &s
+}
+
+const smallRedLockName = "redlock-3"
+
+const (
+	renewScan       = 2 * time.Second
+	renewExtensions = 10
+	ackTimeout      = time.Second
+	unlockTimeout   = 5 * time.Second // the reference lock's own default
+	// DefaultPoll and defaultSafetyPoll are the poll intervals of a waiter, if
+	// the scenario gives none.
+	DefaultPoll       = 100 * time.Millisecond
+	DefaultSafetyPoll = time.Second
+	// handoffMargin is for the requests around a poll.
+	handoffMargin = 500 * time.Millisecond
+)
+
+func keepsNothing(string, string) bool { return false }
+
+// keepsToken accepts the last token, which outlives the hold on purpose.
+func keepsToken(_, key string) bool { return strings.HasPrefix(key, "holdfast_lock_token:") }
+
+// The claims of the textbook locks, of the reference lock, and of the locks
+// made of several.
+
+func textbookClaims(s Setting, lease bool) history.Claims {
+	return history.Claims{Lease: lease, Handoff: s.handoff(DefaultPoll), Quorum: 1, Nodes: 1}
+}
+
+func referenceClaims(s Setting) history.Claims {
+	return history.Claims{
+		Reentrant: true, Lease: true, Renewal: true, LostSign: true, TakesBack: true, LeasePerHold: true, Extends: true,
+		RenewEvery: int64(s.Lease) / 3, Handoff: s.handoff(DefaultSafetyPoll), Quorum: 1, Nodes: 1,
+		Drift: &history.Drift{Rate: 0.01, Const: int64(2 * time.Millisecond)},
+	}
+}
+
+func quorumClaims(quorum, nodes int) func(Setting) history.Claims {
+	return func(s Setting) history.Claims {
+		c := referenceClaims(s)
+		c.Quorum, c.Nodes, c.Extends = quorum, nodes, false
+		return c
+	}
+}
+
+// identityOf is what every built-in lock stores for an owner, in Redisson's
+// form: the client's id and the thread.
+func identityOf(process, thread string) string { return process + ":" + thread }
+
+type textbookSession struct {
+	env  Environment
+	make func(rdb redis.UniversalClient, name, owner string, o textbook.Options) lock.Locker
+}
+
+func textbookLock(name, summary string, lease bool, make func(redis.UniversalClient, string, string, textbook.Options) lock.Locker) *Subject {
+	return &Subject{
+		name: name, summary: summary, Groups: 1,
+		Claims: func(s Setting) history.Claims { return textbookClaims(s, lease) },
+		Open:   func(e Environment) (Session, error) { return textbookSession{e, make}, nil },
+		Keeps:  keepsNothing,
+	}
+}
+
+// with sets the habits of the lock.
+func (s *Subject) with(h Habits) *Subject {
+	s.Habits = h
+	return s
+}
+
+func (s textbookSession) Identity(thread string) string { return identityOf(s.env.Process, thread) }
+func (s textbookSession) Close() error                  { return nil }
+
+func (s textbookSession) Locker(name, thread string) lock.Locker {
+	return s.make(s.env.Clients[0], name, s.Identity(thread), s.options(thread))
+}
+
+func (s textbookSession) options(thread string) textbook.Options {
+	return textbook.Options{
+		Lease: s.env.Lease, Poll: cmp.Or(s.env.Poll, Scaled(DefaultPoll, s.env.Scale)),
+		Scan: Scaled(renewScan, s.env.Scale), Extensions: renewExtensions,
+		Rand: random.Stream(s.env.Seed, "poll", s.env.Process, thread),
+	}
+}
+
+type renewSession struct {
+	textbookSession
+	renewer *textbook.Renewer
+}
+
+func (s renewSession) Locker(name, thread string) lock.Locker {
+	return s.renewer.NewLock(name, s.Identity(thread), s.options(thread))
+}
+func (s renewSession) Close() error { return s.renewer.Close() }
+
+// referenceSession is one or several clients of the reference lock.
+type referenceSession struct {
+	env     Environment
+	members []*lock.Client
+	combine func(e Environment, thread string, members []lock.Locker) lock.Locker // nil for a single one
+	needed  int                                                                   // members that a release needs
+}
+
+func openReference(with ...func(Environment) lock.Option) func(Environment) (Session, error) {
+	return func(e Environment) (Session, error) {
+		var opts []lock.Option
+		for _, w := range with {
+			opts = append(opts, w(e))
+		}
+		return newReferenceSession(e, 1, nil, opts...)
+	}
+}
+
+func openQuorum(needed int, combine func(Environment, string, []lock.Locker) lock.Locker) func(Environment) (Session, error) {
+	return func(e Environment) (Session, error) { return newReferenceSession(e, needed, combine) }
+}
+
+func openRedLock(needed int) func(Environment) (Session, error) {
+	return openQuorum(needed, func(e Environment, thread string, members []lock.Locker) lock.Locker {
+		return lock.NewRedLockWith(groupOptions(e, thread), members...)
+	})
+}
+
+func newReferenceSession(e Environment, needed int, combine func(Environment, string, []lock.Locker) lock.Locker, opts ...lock.Option) (Session, error) {
+	s := &referenceSession{env: e, combine: combine, needed: needed}
+	for i, rdb := range e.Clients {
+		rng := random.Stream(e.Seed, "lock", e.Process, fmt.Sprint(i))
+		c, err := lock.New(rdb, append([]lock.Option{lock.WithID(e.Process), lock.WithWatchdogTimeout(e.Lease),
+			lock.WithSafetyPoll(cmp.Or(e.Poll, Scaled(DefaultSafetyPoll, e.Scale))), lock.WithUnlockTimeout(Scaled(unlockTimeout, e.Scale)),
+			lock.WithRand(rng)}, slices.Concat(opts, e.options)...)...)
+		if err != nil {
+			return nil, err
+		}
+		s.members = append(s.members, c)
+	}
+	return s, nil
+}
+
+func (s *referenceSession) Identity(thread string) string { return identityOf(s.env.Process, thread) }
+
+func (s *referenceSession) Locker(name, thread string) lock.Locker {
+	members := make([]lock.Locker, len(s.members))
+	for i, c := range s.members {
+		members[i] = c.NewLock(name, thread)
+	}
+	if s.combine == nil {
+		return members[0]
+	}
+	return s.combine(s.env, thread, members)
+}
+
+func groupOptions(e Environment, thread string) lock.GroupOptions {
+	return lock.GroupOptions{Rand: random.Stream(e.Seed, "rounds", e.Process, thread)}
+}
+
+// Shutdown implements [Leaver]. Like an unlock, it succeeds if so many members release
+// that another owner can have the lock.
+func (s *referenceSession) Shutdown(ctx context.Context) error {
+	return shutdown(ctx, s.members, s.needed)
+}
+
+// shutdown shuts clients down concurrently: each may wait for its server. needed of them
+// must succeed.
+func shutdown(ctx context.Context, clients []*lock.Client, needed int) error {
+	errs := make([]error, len(clients))
+	var all sync.WaitGroup
+	for i, c := range clients {
+		all.Go(func() { errs[i] = c.Shutdown(ctx) })
+	}
+	all.Wait()
+	failed := slices.DeleteFunc(errs, func(err error) bool { return err == nil })
+	if len(clients)-len(failed) >= needed {
+		return nil
+	}
+	return errors.Join(failed...)
+}
+
+// Close implements [Session].
+func (s *referenceSession) Close() error {
+	var first error
+	for _, c := range s.members {
+		if err := c.Close(); err != nil && first == nil {
+			first = err
+		}
+	}
+	return first
+}

@@ -1,0 +1,82 @@
+package locks
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/holdfast-go/holdfast/internal/redis/keyspace"
+)
+
+// Holder declares how the key of a lock shows its holder. Every kind has at most
+// one holder, and the key's time to live is the rest of its lease. A lock that
+// stores either of them otherwise has [HolderNone].
+type Holder string
+
+// The kinds of Holder.
+const (
+	// HolderValue: the key is a string that stands for the owner, or a hash of
+	// owners and their counts.
+	HolderValue  Holder = ""
+	HolderFirst  Holder = "first"  // of a list, its first element
+	HolderLast   Holder = "last"   // of a list, its last element
+	HolderLowest Holder = "lowest" // of a sorted set, the member with the lowest score
+	HolderMember Holder = "member" // of a set, its only member
+	// HolderNone: the key does not show the holder. The verdicts depend on the
+	// clients alone.
+	HolderNone Holder = "none"
+)
+
+func (h Holder) known() bool {
+	return slices.Contains([]Holder{HolderValue, HolderFirst, HolderLast, HolderLowest, HolderMember, HolderNone}, h)
+}
+
+// Of reads the holder of a lock and its hold count from the value of the key: ""
+// and 0 for nobody. clear is false if the value does not show the holder in this
+// way.
+func (h Holder) Of(v keyspace.Value) (identity string, count int, clear bool) {
+	if !v.Exists() {
+		return "", 0, h != HolderNone
+	}
+	switch {
+	case h == HolderValue && v.Type == "string":
+		return v.Str, 1, true
+	case h == HolderValue && v.Type == "hash":
+		identity, count = holderOfHash(v.Hash)
+		return identity, count, true
+	case h == HolderFirst && v.Type == "list", h == HolderLowest && v.Type == "zset",
+		h == HolderMember && v.Type == "set" && len(v.Items) == 1:
+		return v.Items[0], 1, true
+	case h == HolderLast && v.Type == "list":
+		return v.Items[len(v.Items)-1], 1, true
+	}
+	return "", 0, false
+}
+
+// holderOfHash reads a count per identity.
+func holderOfHash(fields map[string]string) (identity string, count int) {
+	for identity, count := range fields { // a lock has one holder; other fields do not count holds
+		if n, ok := holdCount(count); ok && strings.Contains(identity, ":") {
+			return identity, n
+		}
+	}
+	return "", 0
+}
+
+func holdCount(s string) (int, bool) {
+	n := 0
+	for _, c := range s {
+		if c < '0' || c > '9' || n > 1e6 {
+			return 0, false
+		}
+		n = n*10 + int(c-'0')
+	}
+	return n, s != ""
+}
+
+// Holder declares how the key of the lock shows its holder.
+func (s *Subject) Holder() Holder {
+	if s.ThirdParty == nil {
+		return HolderValue
+	}
+	return s.ThirdParty.Holder
+}

@@ -1,0 +1,165 @@
+// Package locks describes locks under test: the built-in ones, the mutants of the
+// gallery, and third-party locks. A [Subject] has the claims of a lock and opens
+// its sessions in client processes.
+package locks
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"net"
+	"slices"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/holdfast-go/holdfast/checker/history"
+	"github.com/holdfast-go/holdfast/internal/gallery"
+	"github.com/holdfast-go/holdfast/lock"
+)
+
+// Subject is a lock under test: a built-in one, see [FindSubject], or a
+// third-party one, see [NewThirdParty].
+type Subject struct {
+	name    string
+	summary string
+	Groups  int  // independent primaries it needs
+	Acks    bool // needs a replica to wait for
+	Fenced  bool // its token guards the resource
+	// Closes, ShutsDown, Messages and Habits are features of a built-in lock
+	// besides its claims: it can be closed while it is in use, its sessions are
+	// a [Leaver], and a message on one server wakes its waiters.
+	Closes, ShutsDown, Messages bool
+	Habits                      Habits
+	Claims                      func(s Setting) history.Claims
+	Open                        func(e Environment) (Session, error) // nil for one behind an adapter
+	// CheckName returns the reason why the lock cannot have a name; nil accepts
+	// all.
+	CheckName func(name string) error
+	// Keeps reports whether a key may remain after all releases.
+	Keeps func(name, key string) bool
+	// Like is the built-in lock with the same expectations, empty for the lock
+	// itself.
+	Like string
+	// ThirdParty is the description of a lock that is not built in.
+	ThirdParty *Description
+}
+
+// Name is the name of the lock in reports.
+func (s *Subject) Name() string { return s.name }
+
+// Environment is the surroundings of a lock under test in one client process.
+type Environment struct {
+	Process  string                  // the unique name of the client
+	Seed     uint64                  // the seed of random numbers
+	Lease    time.Duration           // lease, and watchdog timeout
+	Poll     time.Duration           // how long a waiter goes without looking; 0 for the lock's default
+	Replicas int                     // of each primary
+	Acks     int                     // how many of them must confirm a grant; 0 is 1
+	Scale    float64                 // what the times of the run are scaled by
+	Clients  []redis.UniversalClient // one per group
+	// Addrs are the addresses of the groups' primaries, for Dial. In a cluster
+	// and behind Sentinels it is empty: use Clients.
+	Addrs []string
+	// Dial connects this process to a server.
+	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
+
+	options []lock.Option // of the reference lock, besides those of the subject
+}
+
+// Setting holds the parameters of a run on which the promises of a lock depend.
+type Setting struct {
+	Lease   time.Duration // that the workload asks for
+	Poll    time.Duration // how long a waiter goes without looking; 0 for the lock's default
+	Handoff time.Duration // how long a waiter may overlook a free lock; 0 to derive it from Poll
+	Acks    int           // how many replicas must confirm a grant, with a lock that waits for them; 0 is 1
+	Scale   float64       // what the times of the run are scaled by
+}
+
+// LongestOperation is the longest duration of one request over loopback on a busy
+// machine.
+const LongestOperation = 100 * time.Millisecond
+
+// Scaled converts a duration of the scenario to the time of a run.
+func Scaled(d time.Duration, scale float64) time.Duration {
+	return time.Duration(math.Round(float64(d) * scale))
+}
+
+func (s Setting) scaled(d time.Duration) time.Duration { return Scaled(d, s.Scale) }
+
+// handoff is how long a waiter may overlook a free lock: the poll interval, and
+// half a second for the requests around a poll. A real machine needs a part of
+// that at every time scale.
+func (s Setting) handoff(poll time.Duration) int64 {
+	if s.Handoff > 0 {
+		return int64(max(s.Handoff, 2*LongestOperation))
+	}
+	looks := cmp.Or(s.Poll, s.scaled(poll))
+	return int64(looks + max(s.scaled(handoffMargin), 2*LongestOperation))
+}
+
+// HasCarefulUser reports whether a user can know the end of its hold's validity:
+// the lock has a lease, or notifies of a loss.
+func (s *Subject) HasCarefulUser(in Setting) bool {
+	c := s.Claims(in)
+	return c.Lease || c.LostSign
+}
+
+// Session is a lock under test in one client process.
+type Session interface {
+	// Locker is one owner's view of one lock; a thread is an owner.
+	Locker(name, thread string) lock.Locker
+	// Identity is the value that the lock stores on a server for a thread, ""
+	// if unknown. The lock may add a number to a value that ends with "::".
+	Identity(thread string) string
+	// Close closes the lock as its users would, possibly in the middle of work.
+	Close() error
+}
+
+// Leaver is implemented by sessions that can shut down: one call releases all holds
+// of the process and closes the lock. Its error is like that of a release.
+type Leaver interface {
+	Shutdown(ctx context.Context) error
+}
+
+// Locks returns the names of the built-in locks, in the order reports show them.
+func Locks() []string {
+	names := make([]string, len(subjects))
+	for i, s := range subjects {
+		names[i] = s.name
+	}
+	return names
+}
+
+// Summary describes the lock in a line.
+func (s *Subject) Summary() string { return s.summary }
+
+// FindSubject returns a built-in lock or a mutant of the gallery.
+func FindSubject(name string) (*Subject, error) {
+	if i := slices.IndexFunc(subjects, func(s *Subject) bool { return s.name == name }); i >= 0 {
+		return subjects[i], nil
+	}
+	switch name {
+	case gallery.FairQueue:
+		return fairQueue()
+	case smallRedLockName:
+		return smallRedLock(), nil
+	}
+	if m, ok := gallery.Find(name); ok {
+		return mutantOf(m)
+	}
+	if s, err := findUse(name); s != nil || err != nil {
+		return s, err
+	}
+	return nil, fmt.Errorf("unknown lock %q", name)
+}
+
+// MustFind is [FindSubject] for a correct name; it panics for any other.
+func MustFind(name string) *Subject {
+	s, err := FindSubject(name)
+	if err != nil {
+		panic(err)
+	}
+	return s
+}
