@@ -24,7 +24,7 @@ var update = flag.Bool("update", false, "write the lists of faults anew")
 // otherMeanings are strings that equal the name of a fault and mean something
 // else, by file or folder.
 var otherMeanings = []struct{ in, word, means string }{
-	{"checker/claims.go", "crash", "how a hold ended"},
+	{"checker/beliefs.go", "crash", "how a hold ended"},
 	{"checker/trace_index.go", "crash", "how a hold ended"},
 	{"reports/", "crash", "how a hold ended, and a mark in a drawing"},
 	{"sim/message.go", "reset", "how a connection ended"},

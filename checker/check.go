@@ -43,23 +43,6 @@ type PropertyInfo struct {
 	Promise string // one sentence
 }
 
-// Claim is an interval in which an owner believed that it held a lock. It starts
-// at the return of the acquire that raised its hold count from 0 to 1.
-type Claim struct {
-	Owner, Client, Lock string
-	From, To            int64
-	// AcquireOp took the hold. EndOp is the operation that ended it, or 0.
-	AcquireOp, EndOp int64
-	// EndedBy is "release" (To is the invocation of the release that takes the
-	// count to 0), "lost" (the client got a notice, a refusal or a new count of
-	// 1), "stopped" (the user stopped its work at the end of the validity),
-	// "crash" or "end".
-	EndedBy string
-	Token   uint64
-	Lease   int64 // asked for by AcquireOp, 0 for none
-	Renewed bool  // a watchdog renews it
-}
-
 // Judge returns a verdict on every property that the lock of a history claims. The
 // same history gives the same report, unless the budget runs out. Judge does not
 // change the history.
@@ -106,15 +89,6 @@ func Properties() []PropertyInfo {
 	return infos
 }
 
-// Claimed returns the beliefs of all owners, in the order in which their holds
-// started. It returns nil for an invalid history.
-func Claimed(h *history.History) []Claim {
-	if history.Validate(h) != nil {
-		return nil
-	}
-	return newTrace(h).claims
-}
-
 // property is a promise and its judge.
 type property struct {
 	PropertyInfo
@@ -134,7 +108,7 @@ func init() {
 			switch {
 			case len(t.changes) > 0:
 				return byServers(f(t))
-			case len(t.claims) > 0:
+			case len(t.beliefs) > 0:
 				return Verdict{Outcome: Unknown, Reason: noServerLog}
 			}
 			return f(t)

@@ -52,7 +52,7 @@ func (t *trace) extendedInTime(o *op) Verdict {
 	if o.f != history.Extend || o.kind != history.OK {
 		return Verdict{Outcome: OutcomeOK}
 	}
-	c := t.claimAt(ownerLock{o.owner, o.lock}, o.inv)
+	c := t.beliefAt(ownerLock{o.owner, o.lock}, o.inv)
 	if c == nil {
 		return violation(o.ret, opIDs(o), "the extend of %s succeeded at %s; its owner held nothing", o.owner, at(o.ret))
 	}
@@ -71,11 +71,11 @@ func (t *trace) extendedInTime(o *op) Verdict {
 		o.owner, at(o.ret), long(o.args.Lease), at(owed)))
 }
 
-// claimAt is the belief under which an owner acted at a time, or nil.
-func (t *trace) claimAt(k ownerLock, when int64) *Claim {
+// beliefAt is the belief under which an owner acted at a time, or nil.
+func (t *trace) beliefAt(k ownerLock, when int64) *Belief {
 	list := t.ended[k.lock]
-	for i := sort.Search(len(list), func(i int) bool { return t.claims[list[i]].To >= when }); i < len(list); i++ {
-		if c := &t.claims[list[i]]; c.Owner == k.owner && c.From <= when {
+	for i := sort.Search(len(list), func(i int) bool { return t.beliefs[list[i]].To >= when }); i < len(list); i++ {
+		if c := &t.beliefs[list[i]]; c.Owner == k.owner && c.From <= when {
 			return c
 		}
 	}

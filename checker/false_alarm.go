@@ -19,9 +19,9 @@ func (t *trace) falseAlarm(n *history.Event) Verdict {
 	}
 	for _, lock := range t.locks {
 		list := t.ended[lock]
-		// A claim may have ended by the release that follows at the same instant.
-		for i := sort.Search(len(list), func(i int) bool { return t.claims[list[i]].To >= n.Time }); i < len(list); i++ {
-			c := &t.claims[list[i]]
+		// A belief may have ended by the release that follows at the same instant.
+		for i := sort.Search(len(list), func(i int) bool { return t.beliefs[list[i]].To >= n.Time }); i < len(list); i++ {
+			c := &t.beliefs[list[i]]
 			if c.To > n.Time {
 				break
 			}
@@ -35,7 +35,7 @@ func (t *trace) falseAlarm(n *history.Event) Verdict {
 
 // wronglyLost checks that an owner has really lost its hold if its release reports
 // a loss or no hold. The release may repeat others without an answer.
-func (t *trace) wronglyLost(c *Claim) Verdict {
+func (t *trace) wronglyLost(c *Belief) Verdict {
 	o := t.op(c.EndOp)
 	for o != nil && o.f == history.Release && o.kind == history.Info {
 		o = o.next()
@@ -52,16 +52,16 @@ func (t *trace) wronglyLost(c *Claim) Verdict {
 
 // groupsAnsweringFor counts the groups in which the server that answers clients at that
 // time has a hold.
-func (t *trace) groupsAnsweringFor(c *Claim, when int64) int {
+func (t *trace) groupsAnsweringFor(c *Belief, when int64) int {
 	return t.groupsHolding(c.Lock, c.Owner, when, when, func(s *span) bool { return !s.replica && s.led <= when && t.stillAnswers(s.group, s.led, when) })
 }
 
 // kept checks that the servers did not keep a hold whose owner was notified of its
 // loss. A fault may have hidden their state from its client. And a release may leave
 // outer holds whose leases are over: with it the lock is free.
-func (t *trace) kept(c *Claim, told int64) Verdict {
+func (t *trace) kept(c *Belief, told int64) Verdict {
 	o := t.op(c.AcquireOp)
-	if c.Lease == 0 || t.mayBeClosing(c.Client, told) || t.groupsAnsweringFor(c, told) < t.claim.Quorum {
+	if c.Lease == 0 || t.mayBeClosing(c.Client, told) || t.groupsAnsweringFor(c, told) < t.claims.Quorum {
 		return Verdict{Outcome: OutcomeOK}
 	}
 	owed, ok := t.owedByServers(c, told)
@@ -89,11 +89,11 @@ func (t *trace) kept(c *Claim, told int64) Verdict {
 }
 
 // margin is the time by which a holder may give up its hold early.
-func (t *trace) margin(c *Claim) int64 { return max(t.claim.Margin, c.Lease/4) }
+func (t *trace) margin(c *Belief) int64 { return max(t.claims.Margin, c.Lease/4) }
 
-// heldBy lists the acquires whose holds the owner of a claim has at a time, outermost
+// heldBy lists the acquires whose holds the owner of a belief has at a time, outermost
 // first. It leaves out those that the owner is releasing or has released.
-func (t *trace) heldBy(c *Claim, when int64) (held []*op, releasing bool) {
+func (t *trace) heldBy(c *Belief, when int64) (held []*op, releasing bool) {
 	inv := t.op(c.AcquireOp).inv
 	steps := t.steps(ownerLock{c.Owner, c.Lock})
 	left := 0
@@ -140,11 +140,11 @@ func (t *trace) knownEnd(o *op, by int64) int64 {
 			ends[s.group] = s.t + o.args.Lease
 		}
 	}
-	if len(ends) < t.claim.Quorum {
+	if len(ends) < t.claims.Quorum {
 		return first
 	}
 	times := slices.Sorted(maps.Values(ends))
-	return max(first, times[len(times)-t.claim.Quorum])
+	return max(first, times[len(times)-t.claims.Quorum])
 }
 
 // disturbedAround reports whether a fault may have touched a request that a server
@@ -161,7 +161,7 @@ func (t *trace) sentBy(acquire *op) int64 {
 	if t.disturbance(acquire.inv, acquire.ret, delays(acquire.client)) > 0 {
 		return acquire.inv
 	}
-	if t.claim.Nodes > 1 {
+	if t.claims.Nodes > 1 {
 		granted := map[string]int64{} // group -> when
 		for c := range t.commandsOf(acquire) {
 			if c.takes() && c.holder == acquire.owner {

@@ -19,45 +19,27 @@ type faultSpan struct {
 	lasted   bool // it is not one that is over at once
 }
 
-// faultSpans finds the strikes of faults. last is the end of the history, and
-// settling the duration of an instant fault.
-func faultSpans(planned []history.PlannedFault, struck []*history.Event, last, settling int64) []*faultSpan {
+// faultSpans finds the strikes of faults. An instant fault lasts for settling.
+func faultSpans(h *history.History, settling int64) []*faultSpan {
 	var spans []*faultSpan
-	open := map[int]*faultSpan{} // by the id of the fault
-	traits := map[int]history.Traits{}
-	for _, f := range planned {
-		traits[f.ID] = f.Traits
-	}
-	for _, e := range struck {
-		switch e.Fault.Phase {
-		case history.PhaseStart:
-			s := &faultSpan{Traits: traits[e.Fault.ID], from: e.Time, to: never, open: true}
-			for _, target := range e.Fault.Targets {
-				for _, name := range names(target) {
-					if strings.HasPrefix(name, "client-") {
-						s.clients = append(s.clients, name)
-					} else {
-						s.nodes = append(s.nodes, name)
-					}
+	for _, x := range h.Strikes() {
+		if x.Failed() {
+			continue
+		}
+		s := &faultSpan{Traits: x.Traits, from: x.From, to: x.To, open: x.Open(), lasted: x.Lasts || x.Ended && x.To > x.From}
+		if x.Instant && !x.Ended {
+			s.to = min(s.from+settling, h.Events[len(h.Events)-1].Time)
+		}
+		for _, target := range x.Targets {
+			for _, name := range names(target) {
+				if strings.HasPrefix(name, "client-") {
+					s.clients = append(s.clients, name)
+				} else {
+					s.nodes = append(s.nodes, name)
 				}
 			}
-			open[e.Fault.ID] = s
-			spans = append(spans, s)
-		case history.PhaseEnd:
-			if s := open[e.Fault.ID]; s != nil {
-				s.to, s.open = e.Time, false
-				delete(open, e.Fault.ID)
-			}
 		}
-	}
-	for _, s := range spans {
-		s.lasted = s.Lasts || !s.open && s.to > s.from
-		if s.open {
-			s.to = last
-			if s.Instant {
-				s.to, s.open = min(s.from+settling, last), false
-			}
-		}
+		spans = append(spans, s)
 	}
 	return spans
 }

@@ -66,8 +66,8 @@ func (t *trace) forgive(lock string, ops []linear.Op, apart bool) (forgiven []li
 			}
 		}
 	}
-	for i := range t.claims {
-		if t.claims[i].Lock == lock {
+	for i := range t.beliefs {
+		if t.beliefs[i].Lock == lock {
 			f.hold(i)
 		}
 	}
@@ -100,9 +100,9 @@ func (f *forgiving) find(o *op, kind linear.Kind) *linear.Op {
 	return nil
 }
 
-// hold applies the effects of faults on the hold of the ith claim, and on its release.
+// hold applies the effects of faults on the hold of the ith belief, and on its release.
 func (f *forgiving) hold(i int) {
-	c := &f.claims[i]
+	c := &f.beliefs[i]
 	until, end := c.To, f.endingOf(c)
 	if end != nil && (end.kind != history.OK || end.id != c.EndOp) {
 		until = max(until, min(end.ret, f.endTime)) // it may have been lost before the release arrived
@@ -133,23 +133,23 @@ func (f *forgiving) hold(i int) {
 	}
 }
 
-// lossUntil is the loss of the ith claim by a time, without the lock's doing. Without
+// lossUntil is the loss of the ith belief by a time, without the lock's doing. Without
 // a server log it was lost when another was granted the lock, at the latest.
 func (t *trace) lossUntil(i int, by int64, end *op) lossOfHold {
-	l := t.lossOf(&t.claims[i], by)
+	l := t.lossOf(&t.beliefs[i], by)
 	if !l.lost() { // then, maybe: a late request may have put it on one more server since
-		if next := t.nextClaim(i, by); next != nil {
-			l = t.lossOf(&t.claims[i], next.From)
+		if next := t.nextBelief(i, by); next != nil {
+			l = t.lossOf(&t.beliefs[i], next.From)
 		}
 	}
 	if !l.lost() {
-		if left := t.leftBehind(&t.claims[i], by); left.groups > 0 {
+		if left := t.leftBehind(&t.beliefs[i], by); left.groups > 0 {
 			l = left
 		}
 	}
 	if len(t.changes) == 0 {
 		l.at = by
-		if next := t.nextClaim(i, by); next != nil {
+		if next := t.nextBelief(i, by); next != nil {
 			l.at = next.From
 		} else if end != nil && end.kind == history.OK {
 			l = notLost // it was there to be released
@@ -158,9 +158,9 @@ func (t *trace) lossUntil(i int, by int64, end *op) lossOfHold {
 	return l
 }
 
-// shorten ends the holds of a claim at the time of its loss, if their owner asked for
+// shorten ends the holds of a belief at the time of its loss, if their owner asked for
 // them by then.
-func (f *forgiving) shorten(c *Claim, lost, by int64) {
+func (f *forgiving) shorten(c *Belief, lost, by int64) {
 	asked := f.op(c.AcquireOp)
 	for _, o := range asked.own.ops.all[asked.own.ops.latest(asked.inv):] {
 		if o.inv > by {
@@ -168,7 +168,7 @@ func (f *forgiving) shorten(c *Claim, lost, by int64) {
 		}
 		if p := f.find(o, linear.GotLock); p != nil {
 			from, known := f.carriedOut(o)
-			if !known || f.claim.Nodes > 1 {
+			if !known || f.claims.Nodes > 1 {
 				from = o.ret
 			}
 			p.Renewed, p.Lease = false, min(p.Lease, max(1, lost-from))
@@ -176,9 +176,9 @@ func (f *forgiving) shorten(c *Claim, lost, by int64) {
 	}
 }
 
-// releasedElsewhere makes the releases of a claim uncertain that came after its loss. The
+// releasedElsewhere makes the releases of a belief uncertain that came after its loss. The
 // server that carried them out still had the hold, and took the place of the other one.
-func (f *forgiving) releasedElsewhere(c *Claim, lost int64) {
+func (f *forgiving) releasedElsewhere(c *Belief, lost int64) {
 	asked := f.op(c.AcquireOp)
 	for _, o := range asked.own.ops.all[asked.own.ops.latest(asked.inv):] {
 		if gave := f.find(o, linear.GaveBack); gave != nil {
@@ -193,7 +193,7 @@ func (f *forgiving) releasedElsewhere(c *Claim, lost int64) {
 // if the log does not show that. A replica did not get that release, and answers in the
 // place of another server.
 func (t *trace) revived(refused *op) string {
-	if t.claim.Nodes > 1 {
+	if t.claims.Nodes > 1 {
 		return ""
 	}
 	for s := range t.account(ownerLock{"", refused.lock}).heldAt(refused.inv, refused.ret) {
@@ -211,22 +211,22 @@ func (t *trace) revived(refused *op) string {
 	return ""
 }
 
-// nextClaim is the first claim of another owner on the lock of the ith one, after that
+// nextBelief is the first belief of another owner on the lock of the ith one, after that
 // and before a time; or nil.
-func (t *trace) nextClaim(i int, before int64) *Claim {
-	c := &t.claims[i]
-	for j := i + 1; j < len(t.claims) && t.claims[j].From < before; j++ {
-		if o := &t.claims[j]; o.Lock == c.Lock && o.Owner != c.Owner {
+func (t *trace) nextBelief(i int, before int64) *Belief {
+	c := &t.beliefs[i]
+	for j := i + 1; j < len(t.beliefs) && t.beliefs[j].From < before; j++ {
+		if o := &t.beliefs[j]; o.Lock == c.Lock && o.Owner != c.Owner {
 			return o
 		}
 	}
 	return nil
 }
 
-// endingOf is the operation that ended a claim. If the owner had stopped work
+// endingOf is the operation that ended a belief. If the owner had stopped work
 // before, endingOf is the last release in a row that it requested; nil if there is
 // none.
-func (t *trace) endingOf(c *Claim) *op {
+func (t *trace) endingOf(c *Belief) *op {
 	if end := t.op(c.EndOp); end != nil {
 		return end
 	}
@@ -247,11 +247,11 @@ func (t *trace) endingOf(c *Claim) *op {
 // lost when another was granted the lock, at the latest.
 func (t *trace) lostUnheard(o *op) (left int64, how string) {
 	if len(t.changes) == 0 {
-		next := slices.IndexFunc(t.claims, func(c Claim) bool { return c.Lock == o.lock && c.Owner != o.owner && c.From > o.inv })
+		next := slices.IndexFunc(t.beliefs, func(c Belief) bool { return c.Lock == o.lock && c.Owner != o.owner && c.From > o.inv })
 		if next < 0 {
 			return 0, ""
 		}
-		l := t.lossByTraits(o.inv, t.claims[next].From)
+		l := t.lossByTraits(o.inv, t.beliefs[next].From)
 		if !l.lost() || l.at < o.inv {
 			return 0, ""
 		}
@@ -266,7 +266,7 @@ func (t *trace) lostUnheard(o *op) (left int64, how string) {
 	if held == nil {
 		return 0, ""
 	}
-	l := t.lossOf(&Claim{Owner: o.owner, Client: o.client, Lock: o.lock, AcquireOp: o.id, Lease: o.args.Lease, Renewed: o.args.Renewed}, held.to)
+	l := t.lossOf(&Belief{Owner: o.owner, Client: o.client, Lock: o.lock, AcquireOp: o.id, Lease: o.args.Lease, Renewed: o.args.Renewed}, held.to)
 	if !l.lost() || l.unconfirmed || l.forked {
 		return 0, ""
 	}

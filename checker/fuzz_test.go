@@ -45,7 +45,7 @@ func FuzzDecode(f *testing.F) {
 		if _, err := Judge(h, Options{Budget: 50 * time.Millisecond}); err != nil && !errors.As(err, &invalid) {
 			t.Fatalf("not an InvalidError: %v", err)
 		}
-		Claimed(h)
+		Beliefs(h)
 	})
 }
 

@@ -13,7 +13,7 @@ import (
 // owner will release it.
 func (t *trace) takenBack(o *op) Verdict {
 	v := Verdict{Outcome: OutcomeOK}
-	if _, crashed := t.crashed[o.client]; crashed || !t.claim.TakesBack || o.kind == history.OK || o.open() {
+	if _, crashed := t.crashed[o.client]; crashed || !t.claims.TakesBack || o.kind == history.OK || o.open() {
 		return v
 	}
 	again := t.asksAgain(o)
@@ -68,7 +68,7 @@ func (t *trace) asksAgain(o *op) askedAgain {
 				continue
 			}
 			after[i].asked = o.inv
-			if o.kind == history.OK || o.open() || t.claim.Reentrant {
+			if o.kind == history.OK || o.open() || t.claims.Reentrant {
 				after[i].joined = o.inv
 			}
 		}
@@ -143,7 +143,7 @@ func (t *trace) gaveUpAt(o *op) int64 {
 // that a fault delayed for long. The acquire gave that request up long before the
 // server executed it.
 func (t *trace) ofEarlyRound(acquire *op, s *span) bool {
-	return t.claim.Nodes > 1 && s.from > acquire.ret && s.from-max(acquire.inv, t.heldBack(acquire.client, s.group, s.from)) > t.allow.takenBackLater
+	return t.claims.Nodes > 1 && s.from > acquire.ret && s.from-max(acquire.inv, t.heldBack(acquire.client, s.group, s.from)) > t.allow.takenBackLater
 }
 
 // cancelsAnother reports whether a cancellation at a time concerned another operation

@@ -134,7 +134,7 @@ func TestValidate(t *testing.T) {
 			if invalid.Line != tt.line || !strings.Contains(invalid.Reason, tt.want) {
 				t.Errorf("got line %d: %s; want line %d: %s", invalid.Line, invalid.Reason, tt.line, tt.want)
 			}
-			if Claimed(h) != nil {
+			if Beliefs(h) != nil {
 				t.Error("an invalid history has claims")
 			}
 		})
@@ -201,7 +201,7 @@ func TestClaimed(t *testing.T) {
 		81   c2 ok count=1
 		90   end`)
 	var got []string
-	for _, c := range Claimed(h) {
+	for _, c := range Beliefs(h) {
 		got = append(got, fmt.Sprintf("%s %d-%d %s %d %d", c.Owner, c.From/millisecond, c.To/millisecond, c.EndedBy, c.AcquireOp, c.EndOp))
 	}
 	want := []string{

@@ -34,12 +34,12 @@ func (t *trace) careful() bool {
 	case history.Careless:
 		return false
 	}
-	return t.claim.LostSign
+	return t.claims.LostSign
 }
 
 // inherentOverlap decides overlaps of exclusion.
 func (t *trace) inherentOverlap(p *overlapOf) string {
-	if t.claim.Nodes > 1 && 2*t.claim.Quorum <= t.claim.Nodes {
+	if t.claims.Nodes > 1 && 2*t.claims.Quorum <= t.claims.Nodes {
 		return "" // two owners can have such a quorum at once
 	}
 	if p.class == LeaseOutlived {
@@ -76,7 +76,7 @@ func (t *trace) inherentlyOutlived(p *overlapOf) string {
 	if t.careful() {
 		return ""
 	}
-	if !a.Renewed || !t.claim.Renewal {
+	if !a.Renewed || !t.claims.Renewal {
 		return fmt.Sprintf("%s worked for longer than its lease, which nobody renews", a.Owner)
 	}
 	for _, f := range t.faults {
@@ -103,10 +103,10 @@ var notLost = lossOfHold{needed: 1}
 // lost reports whether so many servers lost the hold that another owner could get it.
 func (l lossOfHold) lost() bool { return l.groups >= l.needed }
 
-// lossOf finds the servers that had lost a claim when another one was granted.
-// Such a server forgot the claim, gave way to a server without it, or ended its
+// lossOf finds the servers that had lost a belief when another one was granted.
+// Such a server forgot the belief, gave way to a server without it, or ended its
 // lease early by its clock. A group counts once.
-func (t *trace) lossOf(c *Claim, by int64) lossOfHold {
+func (t *trace) lossOf(c *Belief, by int64) lossOfHold {
 	if when, how := t.endOfSession(c, by); how != "" {
 		return lossOfHold{groups: 1, needed: 1, at: when, how: how}
 	}
@@ -122,12 +122,12 @@ func (t *trace) lossOf(c *Claim, by int64) lossOfHold {
 			l.grantedAnother(s)
 		}
 	}
-	l.groups, l.needed = len(l.lost), max(1, len(l.granted)-(t.claim.Nodes-t.claim.Quorum))
+	l.groups, l.needed = len(l.lost), max(1, len(l.granted)-(t.claims.Nodes-t.claims.Quorum))
 	if when := slices.Sorted(maps.Values(l.lost)); len(when) > 0 {
 		l.at = when[min(l.needed, len(when))-1]
 	}
 	for group := range l.lost {
-		if t.claim.Acks > 0 && t.confirmed(group, l.o) < t.claim.Acks {
+		if t.claims.Acks > 0 && t.confirmed(group, l.o) < t.claims.Acks {
 			l.unconfirmed = true
 		}
 	}
@@ -138,7 +138,7 @@ func (t *trace) lossOf(c *Claim, by int64) lossOfHold {
 type losing struct {
 	*trace
 	lossOfHold
-	c       *Claim
+	c       *Belief
 	o       *op                   // its acquire
 	on      map[string]copyOfHold // by server
 	granted map[string]bool       // groups
@@ -228,8 +228,8 @@ func (l *losing) grantedAnother(s *change) {
 
 // leftBehind describes the loss of a hold on a server that gave way to one without
 // the hold, by a time. groups is 0 if there was none.
-func (t *trace) leftBehind(c *Claim, by int64) (l lossOfHold) {
-	if t.claim.Nodes > 1 || len(t.changes) == 0 {
+func (t *trace) leftBehind(c *Belief, by int64) (l lossOfHold) {
+	if t.claims.Nodes > 1 || len(t.changes) == 0 {
 		return l
 	}
 	own := t.op(c.AcquireOp).own
@@ -267,10 +267,10 @@ func dropped(own *account, o *span) bool {
 }
 
 // drift is how far a server's clock may run ahead during a lease, by the lock's
-// claim.
+// belief.
 func (t *trace) drift(lease int64) int64 {
 	allowed := t.allow.rounding
-	if d := t.claim.Drift; d != nil {
+	if d := t.claims.Drift; d != nil {
 		allowed += d.Const + int64(d.Rate*float64(lease))
 	}
 	return allowed
@@ -305,7 +305,7 @@ func (t *trace) confirmed(group string, o *op) int {
 // lossByTraits is lossOf without a server log, for a hold that was requested at since.
 // It counts every group that a fault with the power to lose the hold has struck.
 func (t *trace) lossByTraits(since, by int64) lossOfHold {
-	l := lossOfHold{needed: max(1, 2*t.claim.Quorum-t.claim.Nodes)}
+	l := lossOfHold{needed: max(1, 2*t.claims.Quorum-t.claims.Nodes)}
 	groups := map[string]bool{}
 	for _, f := range t.faults {
 		if f.from > by || f.forgotUntil() < since || !(f.LosesWrites || f.Promotes || f.Forks || f.DeletesKeys || f.MovesClock || f.StopsNode) {
@@ -317,7 +317,7 @@ func (t *trace) lossByTraits(since, by int64) lossOfHold {
 			groups[groupOf(n)] = true
 		}
 		if len(f.nodes) == 0 {
-			l.groups = t.claim.Nodes
+			l.groups = t.claims.Nodes
 		}
 	}
 	l.groups = max(l.groups, len(groups))
@@ -326,14 +326,14 @@ func (t *trace) lossByTraits(since, by int64) lossOfHold {
 
 // toldTooLate reports whether a holder went on after the next renewal should have found
 // its hold gone, although its lock renews and notifies of losses.
-func (t *trace) toldTooLate(c *Claim, l lossOfHold, until int64) bool {
-	if !t.claim.LostSign || !t.claim.Renewal || !c.Renewed || l.forked || t.h.Header.User == history.Careless {
+func (t *trace) toldTooLate(c *Belief, l lossOfHold, until int64) bool {
+	if !t.claims.LostSign || !t.claims.Renewal || !c.Renewed || l.forked || t.h.Header.User == history.Careless {
 		return false
 	}
-	if t.closing.at(c.Client) <= plus(l.at, t.claim.RenewEvery) {
+	if t.closing.at(c.Client) <= plus(l.at, t.claims.RenewEvery) {
 		return false // a lock that was closed renews nothing, and notices the end of the lease
 	}
-	bound := t.claim.RenewEvery + t.renewalSlack(c.Client, l.at) + t.allow.waitSlack
+	bound := t.claims.RenewEvery + t.renewalSlack(c.Client, l.at) + t.allow.waitSlack
 	excused := t.overlap(l.at, until, t.allow.settling, func(f *faultSpan) bool { return delays(c.Client)(f) && !f.onlyForgets() })
 	return until-l.at-excused > bound
 }
@@ -361,7 +361,7 @@ func (s *faultSpan) onlyForgets() bool {
 func (t *trace) inherentWrite(w *op) string {
 	b := t.blameOf(ownerLock{w.owner, w.lock}, w.inv)
 	if b.overlap && b.why != "" {
-		if l := t.lossOf(b.claim, w.inv); l.lost() && t.toldTooLate(b.claim, l, w.inv) {
+		if l := t.lossOf(b.belief, w.inv); l.lost() && t.toldTooLate(b.belief, l, w.inv) {
 			return ""
 		}
 	}
@@ -388,7 +388,7 @@ func (t *trace) inherentToken(by int64) string {
 			return why
 		}
 	}
-	if len(groups) > t.claim.Nodes-t.claim.Quorum {
+	if len(groups) > t.claims.Nodes-t.claims.Quorum {
 		return why
 	}
 	return ""
@@ -443,7 +443,7 @@ func (t *trace) setBack(k ownerLock, from, to int64) string {
 // lease nothing ends the hold of a dead owner, or of one whose release never
 // reached a server. A session ends both, once servers can notice its end.
 func (t *trace) inherentSilence(lock string, by int64) string {
-	if t.claim.Lease || t.claim.Session > 0 && !t.unheardEnd(by) {
+	if t.claims.Lease || t.claims.Session > 0 && !t.unheardEnd(by) {
 		return ""
 	}
 	for _, o := range t.byLock[lock] {
@@ -467,7 +467,7 @@ func (t *trace) inherentSilence(lock string, by int64) string {
 // servers. Then they could not end its session by that time.
 func (t *trace) unheardEnd(by int64) bool {
 	return slices.ContainsFunc(t.faults, func(f *faultSpan) bool {
-		return f.from <= by && f.holdsMessages() && plus(f.to, t.claim.Session+t.allow.settling) >= by
+		return f.from <= by && f.holdsMessages() && plus(f.to, t.claims.Session+t.allow.settling) >= by
 	})
 }
 
@@ -486,7 +486,7 @@ const singleTry = 50 * millisecond
 // in the time that a request needs after it. It is false if the owner requested more
 // in that time, or for several servers.
 func (t *trace) keptBy(release *op) bool {
-	if release.f != history.Release || t.claim.Nodes > 1 {
+	if release.f != history.Release || t.claims.Nodes > 1 {
 		return false
 	}
 	until := plus(release.ret, t.allow.takingBack)
@@ -542,7 +542,7 @@ func (t *trace) mayEndUnknown(o *op) bool {
 			return c.group == s.group && c.was == o.owner && c.ends() && !c.command()
 		})
 	}
-	return o.f != history.Release || t.claim.Nodes == 1 || t.groupsHolding(o.lock, o.owner, o.inv, o.inv, func(s *span) bool {
+	return o.f != history.Release || t.claims.Nodes == 1 || t.groupsHolding(o.lock, o.owner, o.inv, o.inv, func(s *span) bool {
 		return !s.replica && !lost(s) && !slices.ContainsFunc(t.faults, func(f *faultSpan) bool { return excuses(f) && f.touchesLink(o.client, s.group) })
-	}) < t.claim.Quorum
+	}) < t.claims.Quorum
 }

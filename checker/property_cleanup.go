@@ -21,7 +21,7 @@ func judgeCleanup(t *trace) Verdict {
 	if n := t.end.Subscriptions; n > 0 {
 		left = append(left, english.Count(n, "subscription"))
 	}
-	if n := t.end.Connections; n > 0 && !t.claim.KeepsConnections {
+	if n := t.end.Connections; n > 0 && !t.claims.KeepsConnections {
 		left = append(left, english.Count(n, "connection"))
 	}
 	if n := len(t.end.Goroutines); n > 0 {

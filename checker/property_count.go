@@ -109,7 +109,7 @@ func (b bounds) words(f history.Func) string {
 // mayHaveLost reports whether a hold may have been gone when an acquire of its owner was
 // granted. Its lease could have run out, or a server saw it end.
 func (t *trace) mayHaveLost(k ownerLock, before, o *op) bool {
-	if !t.claim.Reentrant || before == nil || len(t.changes) == 0 {
+	if !t.claims.Reentrant || before == nil || len(t.changes) == 0 {
 		return true
 	}
 	if lease := t.leaseOf(before); before.f != history.Acquire || plus(before.inv, lease) <= o.ret+slackOfServers {
@@ -168,7 +168,7 @@ func (t *trace) serverCounts(k ownerLock) Verdict {
 		if open != nil {
 			allowed++
 		}
-		if c.Count > allowed && t.claim.Nodes > 1 {
+		if c.Count > allowed && t.claims.Nodes > 1 {
 			// The others may have made the hold and ended it meanwhile.
 			allowed = max(allowed, mostAsked(steps, t.heldBack(t.client[k.owner], c.group, c.t), c.t))
 		}
@@ -192,7 +192,7 @@ func (t *trace) serverCounts(k ownerLock) Verdict {
 // queue. A releasing owner may hand the lock to it until the server knows that the
 // waiter has left. The judge of errors limits how long the servers may keep it.
 func (t *trace) mayBeHandedOn(o *op) bool {
-	return t.claim.Fairness && o.args.Wait > 0 && o.res.Error == history.ErrBusy
+	return t.claims.Fairness && o.args.Wait > 0 && o.res.Error == history.ErrBusy
 }
 
 // mostAsked is the largest number of holds that an owner had or requested between
@@ -241,7 +241,7 @@ func (t *trace) ghostHold(k ownerLock) Verdict {
 			groups[s.group] = true
 		}
 	}
-	if len(groups) <= t.claim.Nodes-max(t.claim.Quorum, 1) {
+	if len(groups) <= t.claims.Nodes-max(t.claims.Quorum, 1) {
 		return Verdict{Outcome: OutcomeOK}
 	}
 	return violation(last.ret, opIDs(last, t.grantOf(k.owner, k.lock, last.ret)), "%s had given back all its holds by %s, and the servers still have it as the holder",
@@ -261,7 +261,7 @@ type innerEnd struct {
 // operation of unknown outcome: its server may have more. The next step reuses outer.
 func (t *trace) innerEnds(k ownerLock) iter.Seq[innerEnd] {
 	return func(yield func(innerEnd) bool) {
-		if !t.claim.Reentrant || t.claim.Nodes > 1 || len(t.changes) == 0 {
+		if !t.claims.Reentrant || t.claims.Nodes > 1 || len(t.changes) == 0 {
 			return
 		}
 		var outer []*op
@@ -270,11 +270,11 @@ func (t *trace) innerEnds(k ownerLock) iter.Seq[innerEnd] {
 			when := int64(never)
 			switch {
 			case o.granted() && o.res.Count <= 1:
-				outer, unclear = append(outer[:0], o), unclear && !t.claim.TakesBack
+				outer, unclear = append(outer[:0], o), unclear && !t.claims.TakesBack
 			case o.granted():
 				outer, unclear = append(outer, o), unclear || o.res.Count != len(outer)+1
 			case o.f == history.Acquire:
-				if t.claim.TakesBack && !o.open() && !unclear && len(outer) > 0 {
+				if t.claims.TakesBack && !o.open() && !unclear && len(outer) > 0 {
 					when = t.takenBackBy(o)
 				}
 				unclear = unclear || o.unclear()

@@ -27,8 +27,8 @@ func judgeErrors(t *trace) Verdict {
 	for _, n := range t.notes {
 		v = earlier(v, t.falseAlarm(n))
 	}
-	for i := range t.claims {
-		v = earlier(v, t.wronglyLost(&t.claims[i]))
+	for i := range t.beliefs {
+		v = earlier(v, t.wronglyLost(&t.beliefs[i]))
 	}
 	return v
 }
@@ -49,7 +49,7 @@ func (t *trace) classOf(o *op) Verdict {
 	for _, a := range allowed {
 		right = right || a == class
 	}
-	if o.f == history.Acquire && o.kind == history.Fail && class == history.ErrLost && t.claim.Reentrant {
+	if o.f == history.Acquire && o.kind == history.Fail && class == history.ErrLost && t.claims.Reentrant {
 		right = t.hadHold(o) // there was something to lose
 	}
 	if o.f == history.Release && o.kind == history.Fail && class == history.ErrLost && !t.hadHold(o) {
@@ -60,7 +60,7 @@ func (t *trace) classOf(o *op) Verdict {
 	}
 	if right && class == history.ErrUnknown && o.own != nil && t.h.Header.Order == history.TotalOrder && !t.mayEndUnknown(o) {
 		although := "nothing was wrong"
-		if t.claim.Nodes > 1 {
+		if t.claims.Nodes > 1 {
 			although = "enough servers were in reach"
 		}
 		return violation(o.ret, opIDs(o), "the %s of %s ended at %s with an unknown outcome, although %s", o.f, o.owner, at(o.ret), although)
@@ -140,16 +140,16 @@ func (t *trace) hadNoEffect(o *op) Verdict {
 			continue
 		}
 		left := t.notReleased(o, s)
-		if left && !t.claim.TakesBack {
+		if left && !t.claims.TakesBack {
 			continue
 		}
 		orphan := t.orphanUntil(o, s)
 		if orphan <= o.ret && !left {
-			if kept[s.group] = true; len(kept) > t.claim.Nodes-t.claim.Quorum {
+			if kept[s.group] = true; len(kept) > t.claims.Nodes-t.claims.Quorum {
 				tell(s, min(s.to, again, t.endTime))
 			}
 		}
-		if t.claim.Nodes == 1 && !left || t.replaced(s.group, o.ret) || t.unheard(o, s) || t.keptAway(o, s) {
+		if t.claims.Nodes == 1 && !left || t.replaced(s.group, o.ret) || t.unheard(o, s) || t.keptAway(o, s) {
 			continue
 		}
 		if maker := o.own.ops.last(s.from, isAcquire); maker != nil && t.ofEarlyRound(maker, s) {
@@ -175,7 +175,7 @@ func (t *trace) hadNoEffect(o *op) Verdict {
 // connection of its request long before.
 func (t *trace) keptAway(release *op, s *span) bool {
 	var tries int64
-	if t.claim.TakesBack {
+	if t.claims.TakesBack {
 		tries = t.allow.takenBackLater
 	}
 	own := &release.own.ops
@@ -189,7 +189,7 @@ func (t *trace) keptAway(release *op, s *span) bool {
 			break
 		}
 	}
-	return t.claim.Nodes > 1 && slices.ContainsFunc(t.faults, func(f *faultSpan) bool {
+	return t.claims.Nodes > 1 && slices.ContainsFunc(t.faults, func(f *faultSpan) bool {
 		if f.from > first.ret || !f.touchesLink(release.client, s.group) {
 			return false
 		}
@@ -202,7 +202,7 @@ func (t *trace) keptAway(release *op, s *span) bool {
 // whose request or reply a fault blocked. A lock with a new value for every attempt does
 // not know that hold. It must end the hold only if it claims to take acquires back.
 func (t *trace) unheard(release *op, s *span) bool {
-	return t.claim.Nodes > 1 && !t.claim.TakesBack && slices.ContainsFunc(t.faults, func(f *faultSpan) bool {
+	return t.claims.Nodes > 1 && !t.claims.TakesBack && slices.ContainsFunc(t.faults, func(f *faultSpan) bool {
 		return (f.keepsReplies() || f.HoldsRequests) && f.from <= s.from+t.allow.underway && s.from <= plus(f.to, t.allow.healing) && f.touchesLink(release.client, s.group)
 	})
 }
@@ -251,7 +251,7 @@ func (t *trace) deniesRelease(o *op) Verdict {
 		if !t.commandOf(c, o) || !c.givesBack(o.owner) || slices.Contains(groups, c.group) {
 			continue
 		}
-		if groups = append(groups, c.group); len(groups) >= t.claim.Quorum {
+		if groups = append(groups, c.group); len(groups) >= t.claims.Quorum {
 			return inherently(byServers(violation(o.ret, opIDs(o, t.grantOf(o.owner, o.lock, o.inv)),
 				"the release of %s reported at %s that its owner held nothing; it had released its hold on %s at %s", o.owner, at(o.ret), c.Node, at(c.t))), t.forgotten(o))
 		}
@@ -281,7 +281,7 @@ func (t *trace) deniesGrant(o *op) Verdict {
 			granted, latest = granted+1, max(latest, g.at)
 		}
 	}
-	if granted >= t.claim.Quorum {
+	if granted >= t.claims.Quorum {
 		return byServers(violation(o.ret, opIDs(o), "the acquire of %s reported at %s that the lock was busy; the servers had granted it to the same owner at %s", o.owner, at(o.ret), at(latest)))
 	}
 	if t.nobodyElse(o) {
@@ -294,7 +294,7 @@ func (t *trace) deniesGrant(o *op) Verdict {
 // releasedNothing finds a successful release of a hold that too few servers had, or
 // that removed the hold of another owner.
 func (t *trace) releasedNothing(o *op) Verdict {
-	if t.claim.Nodes == 1 {
+	if t.claims.Nodes == 1 {
 		if c := t.tookAnother(o); c != nil {
 			return byServers(violation(o.ret, opIDs(o, t.grantOf(c.was, o.lock, c.t)),
 				"the release of %s succeeded at %s; what it removed at %s was the hold of %s", o.owner, at(o.ret), at(c.t), c.was))
@@ -302,11 +302,11 @@ func (t *trace) releasedNothing(o *op) Verdict {
 	}
 	n := t.groupsHolding(o.lock, o.owner, t.releasedSince(o)-slackOfServers, o.ret, anyServer)
 	switch {
-	case n >= t.claim.Quorum:
+	case n >= t.claims.Quorum:
 		return Verdict{Outcome: OutcomeOK}
-	case t.claim.Nodes > 1:
+	case t.claims.Nodes > 1:
 		return byServers(violation(o.ret, opIDs(o, t.grantOf(o.owner, o.lock, o.inv)),
-			"the release of %s succeeded at %s; only %d of the %d servers that a hold needs still had it", o.owner, at(o.ret), n, t.claim.Quorum))
+			"the release of %s succeeded at %s; only %d of the %d servers that a hold needs still had it", o.owner, at(o.ret), n, t.claims.Quorum))
 	}
 	return byServers(violation(o.ret, opIDs(o, t.grantOf(o.owner, o.lock, o.inv)),
 		"the release of %s succeeded at %s, although no server held the lock for it any more", o.owner, at(o.ret)))
@@ -339,7 +339,7 @@ func (t *trace) releasedSince(o *op) int64 {
 // earlier hold of its owner is an obstacle too.
 func (t *trace) nobodyElse(o *op) bool {
 	held := t.account(ownerLock{"", o.lock}).anyHeld(o.inv-slackOfServers, o.ret, func(s *span) bool {
-		return s.holder != o.owner || !t.claim.Reentrant && s.from < o.inv
+		return s.holder != o.owner || !t.claims.Reentrant && s.from < o.inv
 	})
 	return !held && !t.othersAsk(o) && t.overlap(o.inv, o.ret, t.allow.settling, anyFault) == 0
 }

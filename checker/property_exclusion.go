@@ -11,7 +11,7 @@ import (
 
 // overlapOf is a pair of contradicting beliefs.
 type overlapOf struct {
-	a, b   *Claim // a was granted first
+	a, b   *Belief // a was granted first
 	length int64
 	class  string
 	owed   int64  // when a's lease ended, where known
@@ -22,18 +22,18 @@ type overlapOf struct {
 // judgeExclusion finds two owners that both believed to hold the same lock, and
 // decides whose fault that is.
 func judgeExclusion(t *trace) Verdict {
-	if t.claim.Nodes > 1 && 2*t.claim.Quorum <= t.claim.Nodes {
-		return violation(0, nil, "a hold needs %d of %d servers, so two owners can have one each at once", t.claim.Quorum, t.claim.Nodes)
+	if t.claims.Nodes > 1 && 2*t.claims.Quorum <= t.claims.Nodes {
+		return violation(0, nil, "a hold needs %d of %d servers, so two owners can have one each at once", t.claims.Quorum, t.claims.Nodes)
 	}
 	var worst *overlapOf
 	var longest int64
 	excused := 0
-	t.overlaps(func(p *overlapOf) {
-		longest = max(longest, p.length)
+	for o := range Overlaps(t.beliefs) {
+		longest = max(longest, o.To-o.From)
 		if worst != nil && worst.badness() == worstOverlap {
-			return
+			continue
 		}
-		t.assign(p)
+		p := t.assign(o)
 		if p.why != "" {
 			excused++
 		}
@@ -42,7 +42,7 @@ func judgeExclusion(t *trace) Verdict {
 		if worst == nil || p.badness() > worst.badness() {
 			worst = p
 		}
-	})
+	}
 	if worst == nil {
 		return Verdict{Outcome: OutcomeOK}
 	}
@@ -67,32 +67,16 @@ func (p *overlapOf) badness() int {
 const worstOverlap = 3
 
 // assign determines the class of an overlap, and whether it is inherent.
-func (t *trace) assign(p *overlapOf) {
+func (t *trace) assign(o Overlap) *overlapOf {
+	p := &overlapOf{a: o.A, b: o.B, length: o.To - o.From}
 	t.classify(p)
 	p.why = t.inherentOverlap(p)
+	return p
 }
 
-// overlaps finds every pair of contradicting beliefs, in the order in which the
-// later ones started.
-func (t *trace) overlaps(do func(*overlapOf)) {
-	live := map[string][]*Claim{} // by lock, not over before the claim at hand
-	for i := range t.claims {
-		b := &t.claims[i]
-		live[b.Lock] = append(slices.DeleteFunc(live[b.Lock], func(a *Claim) bool { return a.To <= b.From }), b)
-		for _, a := range live[b.Lock] {
-			if a.Owner == b.Owner || a.To <= b.From {
-				continue
-			}
-			if length := min(a.To, b.To) - b.From; length > 0 {
-				do(&overlapOf{a: a, b: b, length: length})
-			}
-		}
-	}
-}
-
-// blame describes the overlaps of a claim with others.
+// blame describes the overlaps of a belief with others.
 type blame struct {
-	claim   *Claim
+	belief  *Belief
 	overlap bool
 	why     string // empty where an overlap is the lock's fault
 }
@@ -101,26 +85,26 @@ type blame struct {
 func (t *trace) blameOf(k ownerLock, when int64) blame {
 	if t.blamed == nil {
 		t.blamed = map[ownerLock][]blame{}
-		place := map[*Claim]int{}
-		for i := range t.claims {
-			c := &t.claims[i]
+		place := map[*Belief]int{}
+		for i := range t.beliefs {
+			c := &t.beliefs[i]
 			k := ownerLock{c.Owner, c.Lock}
 			place[c] = len(t.blamed[k])
-			t.blamed[k] = append(t.blamed[k], blame{claim: c})
+			t.blamed[k] = append(t.blamed[k], blame{belief: c})
 		}
-		t.overlaps(func(p *overlapOf) {
-			t.assign(p)
-			for _, c := range []*Claim{p.a, p.b} {
+		for o := range Overlaps(t.beliefs) {
+			p := t.assign(o)
+			for _, c := range []*Belief{p.a, p.b} {
 				b := &t.blamed[ownerLock{c.Owner, c.Lock}][place[c]]
 				if !b.overlap || b.why != "" {
 					b.why = p.why
 				}
 				b.overlap = true
 			}
-		})
+		}
 	}
 	all := t.blamed[k]
-	if i := sort.Search(len(all), func(i int) bool { return all[i].claim.From > when }); i > 0 {
+	if i := sort.Search(len(all), func(i int) bool { return all[i].belief.From > when }); i > 0 {
 		return all[i-1]
 	}
 	return blame{}
@@ -138,7 +122,7 @@ func (p *overlapOf) verdict(t *trace) Verdict {
 		words = fmt.Sprintf("%s was granted the lock at %s during the lease of %s, %s", b.Owner, at(b.From), a.Owner, lease)
 	case LeaseOutlived:
 		words = fmt.Sprintf("%s was granted the lock at %s; %s went on after its lease had ended at %s", b.Owner, at(b.From), a.Owner, at(p.owed))
-		if t.claim.LostSign && t.h.Header.User != history.Careless {
+		if t.claims.LostSign && t.h.Header.User != history.Careless {
 			words += ", and had not been told of its loss"
 		}
 	default:
@@ -186,9 +170,34 @@ func (t *trace) classify(p *overlapOf) {
 	}
 }
 
+// leaseOnServers is the time in which the servers owed a belief its lease, with the
+// renewals until its owner asks for the lock again. It rests on the same evidence as the
+// verdict on an overlap. Both ends are 0 where no lease is known to end.
+func (t *trace) leaseOnServers(b *Belief) (from, to int64) {
+	o := t.op(b.AcquireOp)
+	by := plus(t.endTime, 1)
+	if i := o.own.ops.from(b.To); i < len(o.own.ops.all) {
+		if next := slices.IndexFunc(o.own.ops.all[i:], isAcquire); next >= 0 {
+			by = max(b.To, o.own.ops.all[i+next].inv)
+		}
+	}
+	from, _ = t.arrival(b)
+	if owed, known := t.owedByServers(b, by); known {
+		to = max(owed, t.owedByClient(b, by))
+	} else if owed, since, found := t.foundOwn(b, o); found {
+		from, to = since, owed
+	} else {
+		to = t.latestEnd(b, b.To)
+	}
+	if to == never || to <= from {
+		return 0, 0
+	}
+	return from, to
+}
+
 // arrival is when a hold was on enough servers, and whether the server log shows
 // that. Without the log it is when the client got the reply.
-func (t *trace) arrival(c *Claim) (int64, bool) {
+func (t *trace) arrival(c *Belief) (int64, bool) {
 	o := t.op(c.AcquireOp)
 	groups := make([]string, 0, fewServers)
 	when := o.ret
@@ -197,22 +206,22 @@ func (t *trace) arrival(c *Claim) (int64, bool) {
 		case s.takesBack(o):
 			groups = slices.DeleteFunc(groups, func(group string) bool { return group == s.group })
 		case s.holder == c.Owner && s.grants() && s.command() && !slices.Contains(groups, s.group):
-			if groups = append(groups, s.group); len(groups) == t.claim.Quorum {
+			if groups = append(groups, s.group); len(groups) == t.claims.Quorum {
 				when = s.t
 			}
 		}
 	}
-	if len(groups) < t.claim.Quorum {
+	if len(groups) < t.claims.Quorum {
 		return o.ret, false
 	}
 	return when, true
 }
 
-// owedByServers is until when a quorum of servers owed a claim its hold, by its last
+// owedByServers is until when a quorum of servers owed a belief its hold, by its last
 // grant or renewal on each of them. It looks at changes before a time. A server that
 // later lost the hold or was replaced still owes it: the client was promised it. What
 // the acquire took back before it returned is not owed.
-func (t *trace) owedByServers(c *Claim, by int64) (int64, bool) {
+func (t *trace) owedByServers(c *Belief, by int64) (int64, bool) {
 	type promise struct {
 		node, group string
 		until       int64
@@ -238,7 +247,7 @@ func (t *trace) owedByServers(c *Claim, by int64) (int64, bool) {
 		if slices.Contains(groups, p.group) {
 			continue // it has promised more on another server
 		}
-		if groups = append(groups, p.group); len(groups) == t.claim.Quorum {
+		if groups = append(groups, p.group); len(groups) == t.claims.Quorum {
 			return p.until, true
 		}
 	}
@@ -248,10 +257,10 @@ func (t *trace) owedByServers(c *Claim, by int64) (int64, bool) {
 // fewServers is the initial capacity of lists of servers, enough for most locks.
 const fewServers = 8
 
-// owedByClient is the least time until which a claim was owed its hold. Each of its
+// owedByClient is the least time until which a belief was owed its hold. Each of its
 // returned and unreleased acquires promised one lease, counted from a time after its
 // invocation.
-func (t *trace) owedByClient(c *Claim, by int64) int64 {
+func (t *trace) owedByClient(c *Belief, by int64) int64 {
 	var held []int64
 	inv := t.op(c.AcquireOp).inv
 	steps := t.steps(ownerLock{c.Owner, c.Lock})
@@ -266,8 +275,8 @@ func (t *trace) owedByClient(c *Claim, by int64) int64 {
 		case s.ret && s.o.granted():
 			end := int64(0)
 			lease := t.leaseOf(s.o)
-			short := t.claim.Fairness && t.neverWhole(s.o) > 0 // the servers say for how long it was handed on
-			if !short && (lease != never || !t.claim.Lease) {
+			short := t.claims.Fairness && t.neverWhole(s.o) > 0 // the servers say for how long it was handed on
+			if !short && (lease != never || !t.claims.Lease) {
 				end = plus(s.o.inv, lease)
 			}
 			held = append(held, end)
@@ -290,9 +299,9 @@ func (t *trace) owedByClient(c *Claim, by int64) int64 {
 	return end
 }
 
-// latestEnd is the latest end of a claim's lease without a renewal; never if that
+// latestEnd is the latest end of a belief's lease without a renewal; never if that
 // is unknown.
-func (t *trace) latestEnd(c *Claim, by int64) int64 {
+func (t *trace) latestEnd(c *Belief, by int64) int64 {
 	var longest, last int64
 	own, inv := t.op(c.AcquireOp).own, t.op(c.AcquireOp).inv
 	for _, o := range own.ops.all[own.ops.from(inv):] {

@@ -14,15 +14,15 @@ func fencing(t *trace) Verdict {
 		v = earlier(v, t.stableTokens(k))
 	}
 	seen := map[string]*tokens{} // by lock
-	for i := range t.claims {
-		a := &t.claims[i]
+	for i := range t.beliefs {
+		a := &t.beliefs[i]
 		ao := t.op(a.AcquireOp)
-		if a.Token == 0 { // claims are in order of time: the first is the earliest
+		if a.Token == 0 { // beliefs are in order of time: the first is the earliest
 			return earlier(v, violation(a.From, opIDs(ao), "%s was granted the lock at %s without a token", a.Owner, at(a.From)))
 		}
 		s := seen[a.Lock]
 		if s == nil {
-			s = &tokens{first: make(map[uint64]*Claim, len(t.claims)/len(t.locks))}
+			s = &tokens{first: make(map[uint64]*Belief, len(t.beliefs)/len(t.locks))}
 			seen[a.Lock] = s
 		}
 		b := s.above(a, ao.inv)
@@ -41,37 +41,37 @@ func fencing(t *trace) Verdict {
 	return v
 }
 
-// tokens are the different tokens of the claims on one lock so far.
+// tokens are the different tokens of the beliefs on one lock so far.
 type tokens struct {
-	claims  []*Claim
-	highest []*Claim // up to each of the claims
-	first   map[uint64]*Claim
+	beliefs []*Belief
+	highest []*Belief // up to each of the beliefs
+	first   map[uint64]*Belief
 }
 
-func (s *tokens) add(c *Claim) {
+func (s *tokens) add(c *Belief) {
 	s.first[c.Token] = c
 	high := c
 	if n := len(s.highest); n > 0 && s.highest[n-1].Token > c.Token {
 		high = s.highest[n-1]
 	}
-	s.claims, s.highest = append(s.claims, c), append(s.highest, high)
+	s.beliefs, s.highest = append(s.beliefs, c), append(s.highest, high)
 }
 
-// above finds the claim with the highest token among those granted before a was
+// above finds the belief with the highest token among those granted before a was
 // requested. If that is not higher than a's, it finds one with the token of a.
-func (s *tokens) above(a *Claim, asked int64) *Claim {
-	n := sort.Search(len(s.claims), func(i int) bool { return s.claims[i].From >= asked })
+func (s *tokens) above(a *Belief, asked int64) *Belief {
+	n := sort.Search(len(s.beliefs), func(i int) bool { return s.beliefs[i].From >= asked })
 	if n > 0 && s.highest[n-1].Token > a.Token {
 		return s.highest[n-1]
 	}
 	return s.first[a.Token]
 }
 
-// aboveReleased finds a claim with a token above a's that was granted after a was
+// aboveReleased finds a belief with a token above a's that was granted after a was
 // requested, and released before a was granted.
-func (s *tokens) aboveReleased(t *trace, a *Claim, asked int64) *Claim {
-	n := sort.Search(len(s.claims), func(i int) bool { return s.claims[i].From >= asked })
-	for _, b := range s.claims[n:] {
+func (s *tokens) aboveReleased(t *trace, a *Belief, asked int64) *Belief {
+	n := sort.Search(len(s.beliefs), func(i int) bool { return s.beliefs[i].From >= asked })
+	for _, b := range s.beliefs[n:] {
 		if end := t.op(b.EndOp); b.Token > a.Token && b.EndedBy == "release" && end.kind == history.OK && end.ret <= a.From {
 			return b
 		}
@@ -81,7 +81,7 @@ func (s *tokens) aboveReleased(t *trace, a *Claim, asked int64) *Claim {
 
 // keptSince reports whether the servers kept a hold for certain from its grant there to
 // its grant to the client. So a hold that was released in that time came before it.
-func (t *trace) keptSince(a *Claim, o *op) bool {
+func (t *trace) keptSince(a *Belief, o *op) bool {
 	return (a.Lease == 0 || a.From-o.inv < a.Lease) && t.lossByTraits(o.inv, a.From).groups == 0
 }
 

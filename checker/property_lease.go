@@ -79,12 +79,12 @@ func judgeLease(t *trace) Verdict {
 	v := Verdict{Outcome: OutcomeOK}
 	for _, k := range t.owners {
 		v = earlier(v, t.leasesOf(k))
-		if t.claim.LeasePerHold {
+		if t.claims.LeasePerHold {
 			v = earlier(v, t.leasesLeft(k))
 		}
 	}
-	for i := range t.claims {
-		v = earlier(v, t.grantedInTime(&t.claims[i]))
+	for i := range t.beliefs {
+		v = earlier(v, t.grantedInTime(&t.beliefs[i]))
 	}
 	for _, o := range t.ops {
 		v = earlier(v, t.extendedInTime(o))
@@ -165,7 +165,7 @@ func (w *leaseWalk) expiry(c *change) Verdict {
 		if w.clockFault(c.group, c.t) { // the lock reckons with clocks that differ by its drift
 			allowed += w.drift(h.o.args.Lease)
 		}
-		if owed := h.owed(c); granted && owed-w.onItsWay(&h, c.group) > allowed && w.groupsHolding(w.lock, w.owner, c.t+1, c.t+1, onPrimary) < w.claim.Quorum {
+		if owed := h.owed(c); granted && owed-w.onItsWay(&h, c.group) > allowed && w.groupsHolding(w.lock, w.owner, c.t+1, c.t+1, onPrimary) < w.claims.Quorum {
 			v = earlier(v, inherently(violation(c.t, opIDs(h.o), "the hold of %s on %s expired at %s; %s of its lease were still owed",
 				w.owner, c.Node, at(c.t), long(owed)), w.inherentLease(c, h.o.args.Lease)))
 		}
@@ -179,7 +179,7 @@ func (w *leaseWalk) expiry(c *change) Verdict {
 func (w *leaseWalk) givenBack(c *change) {
 	for n := range w.holds {
 		h := &w.holds[n]
-		if h.o.ret >= c.t && (c.ends() || (h.o.kind != history.OK || w.claim.Acks > 0 || w.claim.Nodes > 1) && c.Count < c.WasCount) {
+		if h.o.ret >= c.t && (c.ends() || (h.o.kind != history.OK || w.claims.Acks > 0 || w.claims.Nodes > 1) && c.Count < c.WasCount) {
 			h.forget(c.group)
 		}
 	}
@@ -228,7 +228,7 @@ func (w *leaseWalk) takenBackHere(c *change) {
 		if _, granted := h.granted.get(c.group); !granted {
 			continue
 		}
-		if h.o.ret < c.t && len(h.granted) > w.claim.Quorum {
+		if h.o.ret < c.t && len(h.granted) > w.claims.Quorum {
 			h.forget(c.group)
 		}
 		return
@@ -280,7 +280,7 @@ func (t *trace) handedOn(k ownerLock, c *change) *op {
 	if c.By != client {
 		return o
 	}
-	if !t.claim.Fairness {
+	if !t.claims.Fairness {
 		return nil
 	}
 	others := t.account(ownerLock{"", k.lock})
@@ -438,10 +438,10 @@ func (t *trace) staysUnbounded(c *change) bool {
 // onServer is the longest lease that a server may keep for a requested one, in the
 // units that the lock declares.
 func (t *trace) onServer(lease int64) int64 {
-	if u := t.claim.LeaseUnit; u > 0 {
+	if u := t.claims.LeaseUnit; u > 0 {
 		lease = (lease + u - 1) / u * u
 	}
-	return max(lease, t.claim.LeaseMin) + t.claim.LeaseSlack
+	return max(lease, t.claims.LeaseMin) + t.claims.LeaseSlack
 }
 
 // renewedInFull checks that a renewal gives a whole lease, as an acquire does. Its
@@ -472,10 +472,10 @@ func (w *leaseWalk) renewedInFull(c *change) Verdict {
 // grantedInTime checks that a grant returns while the servers still owe the hold, and
 // states no longer validity. Without a validity, the lease counts from the request. A
 // process that was stopped meanwhile has an excuse.
-func (t *trace) grantedInTime(c *Claim) Verdict {
+func (t *trace) grantedInTime(c *Belief) Verdict {
 	o := t.op(c.AcquireOp)
 	stopped := t.overlap(o.inv, o.ret, 0, stops(c.Client)) > 0
-	if !t.claim.Lease || stopped {
+	if !t.claims.Lease || stopped {
 		return Verdict{Outcome: OutcomeOK}
 	}
 	until := o.res.Until
@@ -486,7 +486,7 @@ func (t *trace) grantedInTime(c *Claim) Verdict {
 	if until != 0 {
 		promised = until
 	}
-	if owed, found := t.foundOwn(c, o); found && owed+2*t.allow.rounding < promised {
+	if owed, _, found := t.foundOwn(c, o); found && owed+2*t.allow.rounding < promised {
 		return byServers(violation(o.ret, opIDs(o), "%s was granted the lock at %s for %s; the server had its hold from before, and owes it until %s only",
 			c.Owner, at(o.ret), long(promised-o.ret), at(owed)))
 	}
@@ -501,7 +501,7 @@ func (t *trace) grantedInTime(c *Claim) Verdict {
 		return byServers(violation(o.ret, opIDs(o), "%s was granted the lock at %s with a validity until %s; the servers owe the hold until %s",
 			c.Owner, at(o.ret), at(until), at(owed)))
 	}
-	if t.claim.Drift != nil && until > owed-t.drift(c.Lease)+2*t.allow.rounding {
+	if t.claims.Drift != nil && until > owed-t.drift(c.Lease)+2*t.allow.rounding {
 		return byServers(violation(o.ret, opIDs(o),
 			"%s was granted the lock at %s with a validity until %s; the servers owe the hold until %s, and their clocks may run ahead by %s until then",
 			c.Owner, at(o.ret), at(until), at(owed), long(t.drift(c.Lease))))
@@ -536,24 +536,24 @@ func (t *trace) leasesLeft(k ownerLock) Verdict {
 	return v
 }
 
-// foundOwn returns until when a server owes the hold of a claim, if the server had it
+// foundOwn returns until when, and since when, a server owes the hold of a belief, if the server had it
 // before the request and kept it unchanged. A hold that is renewed promises no lease of
 // its own.
-func (t *trace) foundOwn(c *Claim, o *op) (owed int64, found bool) {
-	if t.claim.Nodes > 1 || c.Renewed || c.Lease == 0 || o.res.Count > 1 || t.clockMoved(o.ret) {
-		return 0, false
+func (t *trace) foundOwn(c *Belief, o *op) (owed, since int64, found bool) {
+	if t.claims.Nodes > 1 || c.Renewed || c.Lease == 0 || o.res.Count > 1 || t.clockMoved(o.ret) {
+		return 0, 0, false
 	}
 	if len(o.own.changes.between(o.inv, o.ret)) > 0 {
-		return 0, false
+		return 0, 0, false
 	}
 	for _, s := range slices.Backward(o.own.changes.between(0, o.inv-1)) {
 		switch {
 		case s.Role != "primary":
 		case s.Cause != "command" || s.holder != c.Owner || t.replaced(s.group, o.ret):
-			return 0, false
+			return 0, 0, false
 		default:
-			return s.expires(), s.expires() > o.ret
+			return s.expires(), s.t, s.expires() > o.ret
 		}
 	}
-	return 0, false
+	return 0, 0, false
 }

@@ -82,7 +82,7 @@ func (t *trace) orderOf(lock string, ops []linear.Op, ghosts bool, judges *linea
 	return v, nil
 }
 
-func (t *trace) rules() linear.Rules { return rulesOf(t.claim, &t.who) }
+func (t *trace) rules() linear.Rules { return rulesOf(t.claims, &t.who) }
 
 // rulesOf requires Nodes to be at least 1. If the lock declares longer leases than
 // requested, a lease may end that much later. The judges of exclusion and leases
@@ -101,19 +101,19 @@ func (t *trace) lockOps(lock string) (ops []linear.Op, ghosts bool) {
 	ops = t.endsOfSessions(lock, make([]linear.Op, 0, len(t.byLock[lock])))
 	ops = t.lossesOfTheDead(lock, ops) // before the acquire with the same id: forgive looks for that one
 	var places queue                   // empty unless the lock claims fairness
-	if t.claim.Fairness {
+	if t.claims.Fairness {
 		places = queueOf(t.byLock[lock])
 	}
 	for _, o := range t.byLock[lock] {
 		_, crashed := t.crashed[o.client]
-		l, known := lockOpOf(o, t.claim, t.who.Number(o.owner), crashed)
+		l, known := lockOpOf(o, t.claims, t.who.Number(o.owner), crashed)
 		if o.f == history.Acquire && (o.kind != history.Fail || o.res.Error == history.ErrBusy) && t.gaveBackWithin(o) {
 			g := l
 			g.Kind, g.Return = linear.TookAndGave, min(o.ret, linear.Forever)
 			ops, ghosts = append(ops, g), true
 		}
 		if l.Kind == linear.GotLock || l.Kind == linear.MaybeGot {
-			if t.claim.Fairness {
+			if t.claims.Fairness {
 				if left := t.neverWhole(o); left > 0 {
 					l.Lease, ghosts = min(l.Lease, left), true
 				}
@@ -209,7 +209,7 @@ func (t *trace) leaseOnServer(o *op, lease int64) int64 {
 // owner.
 func (t *trace) pastValidity(release *op) (until int64, past bool) {
 	a := t.grantOf(release.owner, release.lock, release.inv)
-	if a == nil || t.claim.Reentrant || a.args.Renewed || a.res.Until <= 0 || a.res.Until > release.ret {
+	if a == nil || t.claims.Reentrant || a.args.Renewed || a.res.Until <= 0 || a.res.Until > release.ret {
 		return 0, false
 	}
 	return a.res.Until, true
@@ -285,7 +285,7 @@ func lockOpOf(o *op, claim history.Claims, owner int32, crashed bool) (l linear.
 // matches. It returns nil if there is nothing to move, or if several servers take
 // part.
 func (t *trace) pin(ops []linear.Op) []linear.Op {
-	if len(t.changes) == 0 || t.claim.Nodes > 1 {
+	if len(t.changes) == 0 || t.claims.Nodes > 1 {
 		return nil
 	}
 	pinned := slices.Clone(ops)
@@ -378,7 +378,7 @@ func (t *trace) illegal(ops []linear.Op, at int64) Verdict {
 // contradicts: the latest hold of another owner and of its own.
 func (t *trace) explain(o *op) Verdict {
 	var other, own, otherEnd *op
-	for _, c := range t.claims {
+	for _, c := range t.beliefs {
 		if c.Lock != o.lock || c.AcquireOp == o.id || c.From > o.ret {
 			continue
 		}
@@ -407,7 +407,7 @@ func (t *trace) explain(o *op) Verdict {
 		return v("%s was refused the lock as busy at %s; nobody else can have held it at any time since its request at %s", o.owner, at(o.ret), at(o.inv))
 	case o.f == history.Release && o.kind == history.OK:
 		left := ""
-		if t.claim.Reentrant || o.res.Count > 0 {
+		if t.claims.Reentrant || o.res.Count > 0 {
 			left = fmt.Sprintf(" with %s left", english.Count(o.res.Count, "hold"))
 		}
 		switch {

@@ -101,7 +101,7 @@ func (t *trace) waiting(lock string) *waiting {
 	w := &waiting{taken: merged(t.taken(lock, nil)), within: map[string]*busyTimes{}}
 	believed := make([][2]int64, 0, len(t.ended[lock]))
 	for _, i := range t.ended[lock] {
-		believed = append(believed, [2]int64{t.claims[i].From, t.mayHoldUntil(&t.claims[i])})
+		believed = append(believed, [2]int64{t.beliefs[i].From, t.mayHoldUntil(&t.beliefs[i])})
 	}
 	for _, o := range t.byLock[lock] {
 		if when, crashed := t.crashed[o.client]; crashed && o.f == history.Acquire && o.open() {
@@ -120,18 +120,18 @@ func (t *trace) waiting(lock string) *waiting {
 		}
 	}
 	w.believed = merged(believed)
-	if !t.claim.Lease {
-		w.lease = t.claim.Session
+	if !t.claims.Lease {
+		w.lease = t.claims.Session
 	}
 	return w
 }
 
-// mayHoldUntil is when a claim is over for waiters. An owner of nested holds that gets
+// mayHoldUntil is when a belief is over for waiters. An owner of nested holds that gets
 // no answer to a release keeps the outer ones, and its lock renews them. So the number
 // of its holds is unknown while it repeats the release.
-func (t *trace) mayHoldUntil(c *Claim) int64 {
+func (t *trace) mayHoldUntil(c *Belief) int64 {
 	end := t.op(c.EndOp)
-	if end == nil || end.f != history.Release || !end.unclear() || !t.claim.Reentrant {
+	if end == nil || end.f != history.Release || !end.unclear() || !t.claims.Reentrant {
 		return c.To
 	}
 	ops := end.own.ops.all
@@ -185,10 +185,10 @@ func merged(times [][2]int64) busyTimes {
 // waitsForSomebody finds a part of a wait in which nobody believed to hold the
 // lock, longer than the longest lease of a dead holder.
 func (t *trace) waitsForSomebody(o *op, w *waiting) Verdict {
-	bound := w.lease + t.claim.Handoff + t.allow.waitSlack
+	bound := w.lease + t.claims.Handoff + t.allow.waitSlack
 	from, to, idle := t.longestGap(&w.believed, o, t.waitEnd(o), disturbs(o.client))
-	if t.claim.Handoff > 0 && t.claim.Nodes == 1 && idle > t.claim.Handoff+t.allow.waitSlack && !t.mayLinger(o.lock, from, to) {
-		bound = t.claim.Handoff + t.allow.waitSlack // every hold before was given back
+	if t.claims.Handoff > 0 && t.claims.Nodes == 1 && idle > t.claims.Handoff+t.allow.waitSlack && !t.mayLinger(o.lock, from, to) {
+		bound = t.claims.Handoff + t.allow.waitSlack // every hold before was given back
 	}
 	if idle <= bound || t.cannotConfirm(to) {
 		return Verdict{Outcome: OutcomeOK}
@@ -198,9 +198,9 @@ func (t *trace) waitsForSomebody(o *op, w *waiting) Verdict {
 	}
 	leases := "the lock has no leases"
 	switch {
-	case t.claim.Lease:
+	case t.claims.Lease:
 		leases = "no lease is longer than " + long(w.lease)
-	case t.claim.Session > 0:
+	case t.claims.Session > 0:
 		leases = "a session ends within " + long(w.lease)
 	}
 	v := violation(from+bound, opIDs(o, t.lastHolder(o.lock, from)), "%s waited from %s to %s while nobody held the lock: %s, and %s",
@@ -223,7 +223,7 @@ func (t *trace) mayLinger(lock string, from, to int64) bool {
 			return true
 		}
 	}
-	return slices.ContainsFunc(t.claims, func(c Claim) bool {
+	return slices.ContainsFunc(t.beliefs, func(c Belief) bool {
 		return c.Lock == lock && c.From <= to && c.To <= from && c.EndedBy != "release"
 	})
 }
@@ -231,7 +231,7 @@ func (t *trace) mayLinger(lock string, from, to int64) bool {
 // cannotConfirm reports whether too few replicas may have remained by then to
 // confirm a grant.
 func (t *trace) cannotConfirm(by int64) bool {
-	return t.claim.Acks > 0 && slices.ContainsFunc(t.faults, func(f *faultSpan) bool {
+	return t.claims.Acks > 0 && slices.ContainsFunc(t.faults, func(f *faultSpan) bool {
 		return f.from <= by && (f.Promotes || f.StopsNode || f.HoldsReplication || f.Forks)
 	})
 }
@@ -256,12 +256,12 @@ func (t *trace) renewedLate(lock string, letGo int64) int64 {
 // notOnFree finds a part of a wait in the server log in which enough servers were
 // free to take the lock.
 func (t *trace) notOnFree(o *op, w *waiting) Verdict {
-	if t.claim.Handoff <= 0 || len(t.changes) == 0 {
+	if t.claims.Handoff <= 0 || len(t.changes) == 0 {
 		return Verdict{Outcome: OutcomeOK}
 	}
-	bound := t.claim.Handoff*t.lateSubscriptions(o) + notice + t.allow.machine
+	bound := t.claims.Handoff*t.lateSubscriptions(o) + notice + t.allow.machine
 	taken, excused := &w.taken, disturbs(o.client)
-	if t.claim.Nodes > t.claim.Quorum {
+	if t.claims.Nodes > t.claims.Quorum {
 		// A quorum lock copes with servers that are out of reach, and asks each of
 		// them for a small part of a lease.
 		if within := t.withinReach(o, w); within != nil {
@@ -274,8 +274,8 @@ func (t *trace) notOnFree(o *op, w *waiting) Verdict {
 	if idle <= bound || t.cannotConfirm(to) {
 		return Verdict{Outcome: OutcomeOK}
 	}
-	return byServers(violation(from+t.claim.Handoff, opIDs(o, t.lastHolder(o.lock, from)),
-		"%s slept on a free lock from %s to %s; it is to notice within %s", o.owner, at(from), at(to), long(t.claim.Handoff)))
+	return byServers(violation(from+t.claims.Handoff, opIDs(o, t.lastHolder(o.lock, from)),
+		"%s slept on a free lock from %s to %s; it is to notice within %s", o.owner, at(from), at(to), long(t.claims.Handoff)))
 }
 
 // lateSubscriptions counts the faults that delay a subscription during a wait, at least
@@ -349,7 +349,7 @@ func (t *trace) taken(lock string, cuts []edge) [][2]int64 {
 		edges = append(edges, edge{from, s.group, 1}, edge{s.to, s.group, -1})
 	}
 	slices.SortStableFunc(edges, func(a, b edge) int { return cmp.Compare(a.t, b.t) })
-	spare := t.claim.Nodes - t.claim.Quorum
+	spare := t.claims.Nodes - t.claims.Quorum
 	held := map[string]int{}
 	groups, since := 0, int64(-1)
 	out := make([][2]int64, 0, len(spans))
@@ -380,7 +380,7 @@ func (t *trace) taken(lock string, cuts []edge) [][2]int64 {
 // handed to a waiter counts as free until the waiter gets its grant.
 func (t *trace) counts(s *span) int64 {
 	client, known := t.client[s.holder]
-	if !known || t.claim.Nodes > 1 || t.claim.Acks > 0 {
+	if !known || t.claims.Nodes > 1 || t.claims.Acks > 0 {
 		return s.from
 	}
 	o := t.account(ownerLock{s.holder, s.lock}).ops.last(s.from, func(*op) bool { return true })

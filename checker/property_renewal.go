@@ -32,7 +32,7 @@ func (t *trace) renewalSlack(client string, after int64) int64 {
 // brokeMeanwhile reports whether a fault broke connections of a client, and was over,
 // before the renewal was due that follows the one at a time.
 func (t *trace) brokeMeanwhile(client string, renewed int64) bool {
-	due := renewed + t.claim.RenewEvery
+	due := renewed + t.claims.RenewEvery
 	return slices.ContainsFunc(t.faults[:t.faultsBefore(due)], func(f *faultSpan) bool {
 		return f.BreaksConnections && f.touchesClient(client) && f.from > renewed && f.to <= due
 	})
@@ -42,8 +42,8 @@ func (t *trace) brokeMeanwhile(client string, renewed int64) bool {
 // interval, and never a released one.
 func judgeRenewal(t *trace) Verdict {
 	v := Verdict{Outcome: OutcomeOK}
-	for i := range t.claims {
-		if c := &t.claims[i]; c.Renewed && t.claim.RenewEvery > 0 {
+	for i := range t.beliefs {
+		if c := &t.beliefs[i]; c.Renewed && t.claims.RenewEvery > 0 {
 			v = earlier(v, t.renewedInTime(c))
 			v = earlier(v, t.toldInTime(c))
 		}
@@ -55,9 +55,9 @@ func judgeRenewal(t *trace) Verdict {
 	return v
 }
 
-// renewedInTime measures the gaps between refreshes of a claim on each group of
+// renewedInTime measures the gaps between refreshes of a belief on each group of
 // servers. As many groups may fail as the lock can lose.
-func (t *trace) renewedInTime(c *Claim) Verdict {
+func (t *trace) renewedInTime(c *Belief) Verdict {
 	acquire := t.op(c.AcquireOp)
 	inv := acquire.inv
 	end := min(c.To, t.closing.at(c.Client)) // a lock that was closed renews nothing
@@ -75,19 +75,19 @@ func (t *trace) renewedInTime(c *Claim) Verdict {
 		if from >= to || to <= acquire.ret+slack { // a lock renews what it has heard of, and an earlier try's hold may end before
 			return
 		}
-		if healed := t.lastHealed(c.Client, from, to); healed > from && to-healed > t.claim.RenewEvery+slack {
+		if healed := t.lastHealed(c.Client, from, to); healed > from && to-healed > t.claims.RenewEvery+slack {
 			bad++
-			r.bad = violation(healed+t.claim.RenewEvery, opIDs(acquire, t.op(c.EndOp)),
+			r.bad = violation(healed+t.claims.RenewEvery, opIDs(acquire, t.op(c.EndOp)),
 				"the hold of %s was not renewed on %s for %s from %s on, although nothing was wrong any more after %s; it is to be renewed every %s",
-				c.Owner, group, long(to-from), at(from), at(healed), long(t.claim.RenewEvery))
+				c.Owner, group, long(to-from), at(from), at(healed), long(t.claims.RenewEvery))
 			return
 		}
-		excused := t.overlap(from, to, t.claim.RenewEvery, delays(c.Client))
-		if late := to - from - excused; late > t.claim.RenewEvery+slack {
+		excused := t.overlap(from, to, t.claims.RenewEvery, delays(c.Client))
+		if late := to - from - excused; late > t.claims.RenewEvery+slack {
 			bad++
-			r.bad = violation(from+t.claim.RenewEvery, opIDs(acquire, t.op(c.EndOp)),
+			r.bad = violation(from+t.claims.RenewEvery, opIDs(acquire, t.op(c.EndOp)),
 				"the hold of %s was not renewed on %s for %s from %s on; it is to be renewed every %s",
-				c.Owner, group, long(to-from), at(from), long(t.claim.RenewEvery))
+				c.Owner, group, long(to-from), at(from), long(t.claims.RenewEvery))
 		}
 	}
 	for _, s := range acquire.own.changes.from(inv) {
@@ -121,13 +121,13 @@ func (t *trace) renewedInTime(c *Claim) Verdict {
 			v = earlier(v, g.is.bad)
 		}
 	}
-	if bad <= t.claim.Nodes-t.claim.Quorum {
+	if bad <= t.claims.Nodes-t.claims.Quorum {
 		return Verdict{Outcome: OutcomeOK}
 	}
 	return v
 }
 
-// renewals are the renewals of a claim on one group of servers.
+// renewals are the renewals of a belief on one group of servers.
 type renewals struct {
 	held    bool
 	last    int64   // when its lease was down to the full one, at the latest
@@ -152,16 +152,16 @@ func (t *trace) setBackSince(refresh *change, to int64) int64 {
 // toldInTime checks that the holder of a renewed hold gets a notice when the servers no
 // longer have it. The notice is due at the next renewal after a loss, and by the client's
 // clock at the end of the lease.
-func (t *trace) toldInTime(c *Claim) Verdict {
-	if !t.claim.LostSign || !t.careful() || t.crashed.at(c.Client) == c.To || t.closing.at(c.Client) <= c.To {
+func (t *trace) toldInTime(c *Belief) Verdict {
+	if !t.claims.LostSign || !t.careful() || t.crashed.at(c.Client) == c.To || t.closing.at(c.Client) <= c.To {
 		return Verdict{Outcome: OutcomeOK}
 	}
 	if l := t.lossOf(c, c.To); l.lost() && t.toldTooLate(c, l, c.To) {
-		return violation(l.at+t.claim.RenewEvery, opIDs(t.op(c.AcquireOp), t.op(c.EndOp)),
+		return violation(l.at+t.claims.RenewEvery, opIDs(t.op(c.AcquireOp), t.op(c.EndOp)),
 			"%s went on until %s without a notice of its loss: %s", c.Owner, at(c.To), l.how)
 	}
 	owed, known := t.owedByServers(c, c.To)
-	if !known || owed >= c.To || t.clockMoved(c.To) || t.groupsHolding(c.Lock, c.Owner, c.To, c.To, onPrimary) >= t.claim.Quorum {
+	if !known || owed >= c.To || t.clockMoved(c.To) || t.groupsHolding(c.Lock, c.Owner, c.To, c.To, onPrimary) >= t.claims.Quorum {
 		return Verdict{Outcome: OutcomeOK}
 	}
 	stopped := t.overlap(owed-min(owed, c.Lease), c.To, t.allow.healing, stops(c.Client))
@@ -210,7 +210,7 @@ func (t *trace) silent(k ownerLock) Verdict {
 			b = b.after(s)
 			switch {
 			case s.o == nil && s.lost:
-				from = s.t + t.claim.RenewEvery
+				from = s.t + t.claims.RenewEvery
 			case s.o == nil:
 			case s.o.f == history.Acquire && !s.ret:
 				from = never
@@ -218,8 +218,8 @@ func (t *trace) silent(k ownerLock) Verdict {
 				from = s.t
 			case s.o.f == history.Release && s.o.kind == history.OK && s.ret && b.hi == 0:
 				from, last = s.t, s.o
-				if t.claim.Nodes > 1 {
-					from += t.claim.RenewEvery // servers beyond the quorum may lag
+				if t.claims.Nodes > 1 {
+					from += t.claims.RenewEvery // servers beyond the quorum may lag
 				}
 			}
 		}
@@ -229,7 +229,7 @@ func (t *trace) silent(k ownerLock) Verdict {
 		if t.heldUpSince(c.By, from, c.t) {
 			continue // it was sent while there was something to renew
 		}
-		if c.holder == k.owner && (c.raises() || (c.grants() && t.claim.Nodes == 1 && t.openOp(c.By, c.lock, history.Acquire, c.t) == nil)) {
+		if c.holder == k.owner && (c.raises() || (c.grants() && t.claims.Nodes == 1 && t.openOp(c.By, c.lock, history.Acquire, c.t) == nil)) {
 			return violation(c.t, opIDs(last), "%s renewed the hold of %s on %s at %s, after it had ended", c.By, k.owner, c.Node, at(c.t))
 		}
 	}

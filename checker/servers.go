@@ -243,7 +243,7 @@ func (t *trace) groupsHolding(lock, owner string, from, to int64, counts func(*s
 		if counts(s) && !slices.Contains(groups, s.group) {
 			groups = append(groups, s.group)
 		}
-		if len(groups) == t.claim.Nodes {
+		if len(groups) == t.claims.Nodes {
 			break
 		}
 	}
@@ -253,7 +253,7 @@ func (t *trace) groupsHolding(lock, owner string, from, to int64, counts func(*s
 // keptByClock is how long a server kept the hold of an acquire because a fault moved its
 // clock, and the reason; 0 if no clock did. The movement bounds it.
 func (t *trace) keptByClock(o *op) (kept int64, how string) {
-	if o == nil || t.claim.Nodes > 1 {
+	if o == nil || t.claims.Nodes > 1 {
 		return 0, ""
 	}
 	next := t.untilNext(o)
@@ -283,20 +283,20 @@ func (t *trace) keptByClock(o *op) (kept int64, how string) {
 	return 0, how
 }
 
-// keptUnseen is keptByClock for the ith claim of a history without a server log. The
+// keptUnseen is keptByClock for the ith belief of a history without a server log. The
 // server may have kept the hold until its release, or until the next grant.
 func (t *trace) keptUnseen(i int, end *op) (kept int64, how string) {
-	c := &t.claims[i]
+	c := &t.beliefs[i]
 	o := t.op(c.AcquireOp)
 	lease := t.leaseOf(o)
-	if len(t.changes) > 0 || t.claim.Nodes > 1 || c.Renewed || lease == never || end != nil && end.kind == history.Fail {
+	if len(t.changes) > 0 || t.claims.Nodes > 1 || c.Renewed || lease == never || end != nil && end.kind == history.Fail {
 		return 0, ""
 	}
 	longer, until := int64(0), int64(never)
 	if end != nil && end.kind == history.OK {
 		until = end.ret
 	}
-	if next := t.nextClaim(i, until); next != nil {
+	if next := t.nextBelief(i, until); next != nil {
 		until = next.From
 	}
 	for _, f := range t.faults {
@@ -368,7 +368,7 @@ func (t *trace) commandsOf(o *op) iter.Seq[*change] {
 // operations after the fault are left out.
 func (t *trace) branches(lock string, ops []linear.Op) (branches [][]linear.Op, why string) {
 	fork := slices.IndexFunc(t.faults, func(f *faultSpan) bool { return f.Forks })
-	if fork < 0 || t.claim.Nodes > 1 {
+	if fork < 0 || t.claims.Nodes > 1 {
 		return nil, ""
 	}
 	since := t.faults[fork].from
@@ -421,8 +421,8 @@ func (t *trace) branch(lock, node string, since int64, ops []linear.Op, on map[i
 		place[p.ID] = len(branch)
 		branch = append(branch, p)
 	}
-	for i := range t.claims {
-		c := &t.claims[i]
+	for i := range t.beliefs {
+		c := &t.beliefs[i]
 		end := t.endingOf(c)
 		if c.Lock != lock || end != nil && (end.ret < since || slices.Contains(on[end.id], node)) {
 			continue

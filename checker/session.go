@@ -13,8 +13,8 @@ import (
 
 // endOfSession is when the connection of a hold may have ended before a time; how
 // is empty if nothing ended it.
-func (t *trace) endOfSession(c *Claim, by int64) (when int64, how string) {
-	if t.claim.Session == 0 {
+func (t *trace) endOfSession(c *Belief, by int64) (when int64, how string) {
+	if t.claims.Session == 0 {
 		return 0, ""
 	}
 	when = never
@@ -36,11 +36,11 @@ func (t *trace) endOfSession(c *Claim, by int64) (when int64, how string) {
 // endsOfSessions adds the ends of sessions to the operations on a lock: each is a
 // release that may take effect at any later time.
 func (t *trace) endsOfSessions(lock string, ops []linear.Op) []linear.Op {
-	if t.claim.Session == 0 {
+	if t.claims.Session == 0 {
 		return ops
 	}
-	for i := range t.claims {
-		c := &t.claims[i]
+	for i := range t.beliefs {
+		c := &t.beliefs[i]
 		if c.Lock != lock {
 			continue
 		}

@@ -83,7 +83,7 @@ func filled(c history.Claims) history.Claims {
 type trace struct {
 	h       *history.History
 	who     linear.Roster  // of owners, as the judges of lock operations number them
-	claim   history.Claims // with Quorum and Nodes at least 1
+	claims  history.Claims // with Quorum and Nodes at least 1
 	allow   allowances
 	ops     []*op // by invocation
 	byID    opIndex
@@ -100,7 +100,7 @@ type trace struct {
 	calls   map[clientLock]*calls       // lock operations only
 	notesOf map[string][]*history.Event // client -> what it learned of lost holds and its crash
 	stops   map[string][]*history.Event // client -> when it stopped its work
-	ended   map[string][]int32          // lock -> its claims by their end
+	ended   map[string][]int32          // lock -> its beliefs by their end
 	asked   map[string]*callsOf         // lock -> its acquires
 
 	faults  []*faultSpan // by start
@@ -110,7 +110,7 @@ type trace struct {
 	spans   []span   // who held what on which server, by start
 	end     *history.EndEvent
 	endTime int64
-	claims  []Claim
+	beliefs []Belief
 	blamed  map[ownerLock][]blame // in order of time; nil before the first use
 	fencing Verdict               // where the lock claims tokens
 	// tokens says that fencing tokens give the order of the holds: as far as clients
@@ -134,7 +134,7 @@ type ownerLock struct{ owner, lock string }
 
 func newTrace(h *history.History) *trace {
 	t := &trace{
-		h: h, claim: filled(h.Header.Claims), allow: allowancesOf(&h.Header),
+		h: h, claims: filled(h.Header.Claims), allow: allowancesOf(&h.Header),
 		of: map[ownerLock]*account{}, byLock: map[string][]*op{}, client: map[string]string{}, crashed: instants{}, closing: instants{}, closed: instants{},
 		notesOf: map[string][]*history.Event{}, stops: map[string][]*history.Event{}, struck: map[strike]int64{},
 	}
@@ -148,7 +148,6 @@ func newTrace(h *history.History) *trace {
 		}
 	}
 	logged := make([]*history.Event, 0, servers)
-	var struck []*history.Event
 	t.byID = newOpIndex(n)
 	t.ops = make([]*op, 0, n)
 	all := make([]op, n)
@@ -164,23 +163,21 @@ func newTrace(h *history.History) *trace {
 			t.op(e.Op).returned(e)
 		case history.Note:
 			t.note(e)
-		case history.Fault:
-			struck = append(struck, e)
 		case history.Server:
 			logged = append(logged, e)
 		case history.End:
 			t.end = e.End
 		}
 	}
-	t.faults = faultSpans(h.Header.Faults, struck, t.endTime, t.allow.settling)
+	t.faults = faultSpans(h, t.allow.settling)
 	for _, f := range t.faults {
 		t.healed.add(f.to)
 	}
 	t.indexCalls()
 	t.indexServers(logged)
-	t.claims = claims(t)
-	t.indexClaims()
-	if t.claim.Fencing {
+	t.beliefs = beliefs(t)
+	t.indexBeliefs()
+	if t.claims.Fencing {
 		t.fencing = fencing(t)
 		t.tokens = t.fencing.Outcome == OutcomeOK
 	}
@@ -238,7 +235,7 @@ const noServerLog = "no server log"
 
 // leaseOf is the duration of an acquire's hold without a renewal; never if the
 // lock has no lease or none was requested.
-func (t *trace) leaseOf(o *op) int64 { return leaseUnder(t.claim, o) }
+func (t *trace) leaseOf(o *op) int64 { return leaseUnder(t.claims, o) }
 
 func leaseUnder(c history.Claims, o *op) int64 {
 	if !c.Lease || o.args.Lease == 0 {

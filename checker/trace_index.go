@@ -311,21 +311,21 @@ func (t *trace) grantOf(owner, lock string, when int64) *op {
 	})
 }
 
-// indexClaims lists the claims on every lock by their end.
-func (t *trace) indexClaims() {
+// indexBeliefs lists the beliefs on every lock by their end.
+func (t *trace) indexBeliefs() {
 	t.ended = map[string][]int32{}
-	for i := range t.claims {
-		l := t.claims[i].Lock
+	for i := range t.beliefs {
+		l := t.beliefs[i].Lock
 		t.ended[l] = append(t.ended[l], int32(i))
 	}
 	for _, list := range t.ended {
-		slices.SortStableFunc(list, func(a, b int32) int { return cmp.Compare(t.claims[a].To, t.claims[b].To) })
+		slices.SortStableFunc(list, func(a, b int32) int { return cmp.Compare(t.beliefs[a].To, t.beliefs[b].To) })
 	}
 }
 
 // lastHolder is the acquire of the latest hold that had ended by a time.
 func (t *trace) lastHolder(lock string, by int64) *op {
-	if c := t.lastClaim(lock, by); c != nil {
+	if c := t.lastBelief(lock, by); c != nil {
 		return t.op(c.AcquireOp)
 	}
 	return nil
@@ -333,7 +333,7 @@ func (t *trace) lastHolder(lock string, by int64) *op {
 
 // lastHeld describes the last holder of a lock by a time, and the end of its hold.
 func (t *trace) lastHeld(lock string, by int64) string {
-	c := t.lastClaim(lock, by)
+	c := t.lastBelief(lock, by)
 	if c == nil {
 		return "nobody had held it before"
 	}
@@ -347,16 +347,16 @@ func (t *trace) lastHeld(lock string, by int64) string {
 	return fmt.Sprintf("%s, the last to hold it, %s at %s", c.Owner, how, at(c.To))
 }
 
-func (t *trace) lastClaim(lock string, by int64) *Claim {
+func (t *trace) lastBelief(lock string, by int64) *Belief {
 	list := t.ended[lock]
-	i := sort.Search(len(list), func(i int) bool { return t.claims[list[i]].To > by }) - 1
+	i := sort.Search(len(list), func(i int) bool { return t.beliefs[list[i]].To > by }) - 1
 	if i < 0 {
 		return nil
 	}
-	for i > 0 && t.claims[list[i-1]].To == t.claims[list[i]].To {
+	for i > 0 && t.beliefs[list[i-1]].To == t.beliefs[list[i]].To {
 		i-- // of several, the one that began first
 	}
-	return &t.claims[list[i]]
+	return &t.beliefs[list[i]]
 }
 
 // othersAsk reports whether another acquire of the lock was open during one.

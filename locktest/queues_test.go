@@ -80,7 +80,7 @@ func TestTheHolderOfASortedSetIsSeen(t *testing.T) {
 			t.Errorf("%s is %+v", p, v)
 		}
 	}
-	claims := checker.Claimed(h)
+	claims := checker.Beliefs(h)
 	holds := 0
 	for _, e := range h.Events {
 		for _, c := range claims {

@@ -44,7 +44,7 @@ func causes(r *results.Run) []cause {
 type causeLane struct {
 	client, owner string
 	bars          []causeBar
-	holds         []*checker.Claim
+	holds         []*checker.Belief
 	rows          labelRows // of the bars' labels
 	top, bar      float64   // where the lane begins, and its bars
 }
@@ -96,7 +96,7 @@ func lanesOf(f *facts, c cause) []causeLane {
 }
 
 // belongs reports whether an operation began or ended a hold, or ran within it.
-func belongs(c *checker.Claim, b *causeBar) bool {
+func belongs(c *checker.Belief, b *causeBar) bool {
 	if b.id == c.AcquireOp || b.id == c.EndOp {
 		return true
 	}

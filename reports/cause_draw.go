@@ -64,7 +64,7 @@ func (p *causePicture) inWords() string {
 
 // findOverlaps finds the times in which two drawn holds contradict each other.
 func (p *causePicture) findOverlaps() {
-	drawn := func(c *checker.Claim) bool {
+	drawn := func(c *checker.Belief) bool {
 		return slices.ContainsFunc(p.lanes, func(l causeLane) bool { return slices.Contains(l.holds, c) })
 	}
 	for _, o := range p.f.overlaps {
@@ -116,7 +116,7 @@ func (p *causePicture) instants() []int64 {
 // lease is the known lease of a hold. A server's grant comes first, if the log
 // has one; otherwise the lease counts from the client's answer. A hold with a
 // watchdog has none.
-func (p *causePicture) lease(c *checker.Claim) (from, to int64, ok bool) {
+func (p *causePicture) lease(c *checker.Belief) (from, to int64, ok bool) {
 	op := p.f.ops[c.AcquireOp]
 	if op == nil || c.Lease <= 0 || c.Lease > 1<<62-c.From || c.Renewed || !p.f.h.Header.Claims.Lease {
 		return 0, 0, false
@@ -134,7 +134,7 @@ func (p *causePicture) lease(c *checker.Claim) (from, to int64, ok bool) {
 
 // tells reports whether a lease that ends at to is worth drawing. It is not if
 // the owner released the hold in time and nobody contradicted it.
-func (p *causePicture) tells(c *checker.Claim, to int64) bool {
+func (p *causePicture) tells(c *checker.Belief, to int64) bool {
 	return c.EndedBy != "release" || to < c.To || slices.Contains(p.c.about, checker.Lease) ||
 		slices.ContainsFunc(p.both, func(o overlap) bool { return o.a == c })
 }
@@ -182,7 +182,7 @@ func (p *causePicture) body() string {
 		l.top = y
 		l.bar = y + 6 + causeLabel*float64(len(l.rows.rows))
 		y = l.bar + causeBand + 8
-		if slices.ContainsFunc(l.holds, func(c *checker.Claim) bool { _, to, ok := p.lease(c); return ok && p.tells(c, to) }) {
+		if slices.ContainsFunc(l.holds, func(c *checker.Belief) bool { _, to, ok := p.lease(c); return ok && p.tells(c, to) }) {
 			y += 11
 		}
 	}
@@ -259,7 +259,7 @@ func (p *causePicture) laneEnd(l *causeLane) float64 {
 
 // drawHold draws a certain hold: from the return of the acquire to the
 // invocation of the release that ended it.
-func (p *causePicture) drawHold(l *causeLane, c *checker.Claim, colour int) {
+func (p *causePicture) drawHold(l *causeLane, c *checker.Belief, colour int) {
 	x1, x2 := p.axis.pos(c.From), p.axis.pos(c.To)
 	goesOn := !p.axis.reaches(c.To)
 	if goesOn {

@@ -51,7 +51,7 @@ func (p *causePicture) drawLabels(l *causeLane) {
 }
 
 // nameHold writes the length of a hold into its bar, where there is room.
-func (p *causePicture) nameHold(l *causeLane, c *checker.Claim) {
+func (p *causePicture) nameHold(l *causeLane, c *checker.Belief) {
 	hold := stretch{p.axis.pos(c.From), p.axis.pos(c.To)}
 	if !p.axis.reaches(c.To) {
 		hold.x2 = causeRight - 12
@@ -166,7 +166,7 @@ func (p *causePicture) shadeOverlaps() {
 	for i := range p.both {
 		o := &p.both[i]
 		x1, x2 := p.axis.pos(o.from), p.axis.pos(o.to)
-		for _, c := range []*checker.Claim{o.a, o.b} {
+		for _, c := range []*checker.Belief{o.a, o.b} {
 			p.rect("overlap", x1, p.laneOf(c).bar-4, max(x2-x1, 2), causeBand+8, p.bothTitle(o))
 		}
 	}
@@ -176,7 +176,7 @@ func (p *causePicture) bothTitle(o *overlap) string {
 	return fmt.Sprintf("%s and %s both hold the lock, from %s for %s", name(o.a.Owner), name(o.b.Owner), instant(o.from), length(o.to-o.from))
 }
 
-func (p *causePicture) laneOf(c *checker.Claim) *causeLane {
+func (p *causePicture) laneOf(c *checker.Belief) *causeLane {
 	i := slices.IndexFunc(p.lanes, func(l causeLane) bool { return slices.Contains(l.holds, c) })
 	return &p.lanes[i]
 }

@@ -13,8 +13,8 @@ import (
 // and the numbers.
 type facts struct {
 	h        *history.History
-	claims   []checker.Claim // by From
-	overlaps []overlap       // by From
+	claims   []checker.Belief // by From
+	overlaps []overlap        // by From
 	lost     []lostUpdate
 	faults   []faultSpan
 	traits   map[int]history.Traits // of the planned faults, by id
@@ -35,7 +35,7 @@ type operation struct {
 // overlap is a time in which two owners believed they held one lock. a was
 // granted first.
 type overlap struct {
-	a, b     *checker.Claim
+	a, b     *checker.Belief
 	from, to int64
 }
 
@@ -98,8 +98,8 @@ func newFacts(h *history.History) *facts {
 			x.to, x.lasted, x.open = f.end, true, true
 		}
 	}
-	f.claims = slices.Clone(checker.Claimed(h))
-	slices.SortStableFunc(f.claims, func(a, b checker.Claim) int { return cmp.Compare(a.From, b.From) })
+	f.claims = slices.Clone(checker.Beliefs(h))
+	slices.SortStableFunc(f.claims, func(a, b checker.Belief) int { return cmp.Compare(a.From, b.From) })
 	f.invalid = f.claims == nil && slices.ContainsFunc(h.Events, func(e history.Event) bool {
 		return e.Kind == history.OK && e.F == history.Acquire
 	})
@@ -142,10 +142,10 @@ func (f *facts) fault(e *history.Event) {
 }
 
 func (f *facts) findOverlaps() {
-	var open []*checker.Claim
+	var open []*checker.Belief
 	for i := range f.claims {
 		c := &f.claims[i]
-		open = slices.DeleteFunc(open, func(o *checker.Claim) bool { return o.To <= c.From })
+		open = slices.DeleteFunc(open, func(o *checker.Belief) bool { return o.To <= c.From })
 		for _, o := range open {
 			if o.Owner != c.Owner && o.Lock == c.Lock && c.To > c.From {
 				f.overlaps = append(f.overlaps, overlap{a: o, b: c, from: c.From, to: min(o.To, c.To)})
@@ -267,8 +267,8 @@ func clientOf(owner string) string {
 }
 
 // claimsAt returns the claims of other owners on a lock at a time.
-func (f *facts) claimsAt(t int64, lock, except string) []*checker.Claim {
-	var out []*checker.Claim
+func (f *facts) claimsAt(t int64, lock, except string) []*checker.Belief {
+	var out []*checker.Belief
 	for i := range f.claims {
 		c := &f.claims[i]
 		if c.From > t {
@@ -329,7 +329,7 @@ func (f *facts) line(e *history.Event) int {
 
 // lineOfEnd is the place of the event that ends a claim. It is the call of its
 // release, or the note that its owner learned of the loss or died.
-func (f *facts) lineOfEnd(c *checker.Claim) int {
+func (f *facts) lineOfEnd(c *checker.Belief) int {
 	for i := f.index(c.To); i < len(f.h.Events) && f.h.Events[i].Time == c.To; i++ {
 		switch e := &f.h.Events[i]; {
 		case c.EndOp != 0 && e.Op == c.EndOp && e.Kind == history.Invoke:

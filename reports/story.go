@@ -95,7 +95,7 @@ func allHolds(r *results.Run) bool {
 }
 
 func newTeller(f *facts, r *results.Run) *teller {
-	t := &teller{f: f, held: map[string]map[string]string{}, cause: causeOps(r), claims: make(map[int64]*checker.Claim, len(f.claims))}
+	t := &teller{f: f, held: map[string]map[string]string{}, cause: causeOps(r), claims: make(map[int64]*checker.Belief, len(f.claims))}
 	for i := range f.claims {
 		t.claims[f.claims[i].AcquireOp] = &f.claims[i]
 	}
@@ -177,7 +177,7 @@ type teller struct {
 	f      *facts
 	all    bool // includes events that a story omits
 	out    []sentence
-	claims map[int64]*checker.Claim
+	claims map[int64]*checker.Belief
 	cause  map[int64]bool
 	summed map[int64]bool               // operations in a merged sentence
 	held   map[string]map[string]string // node -> key -> holder, as of now

@@ -157,11 +157,11 @@ func (t *timeline) narrow() {
 	pick := 0
 	switch {
 	case len(f.overlaps) > 0:
-		pick = slices.IndexFunc(f.claims, func(c checker.Claim) bool { return c.AcquireOp == f.overlaps[0].a.AcquireOp })
+		pick = slices.IndexFunc(f.claims, func(c checker.Belief) bool { return c.AcquireOp == f.overlaps[0].a.AcquireOp })
 	case len(f.lost) > 0:
 		pick = t.claimBefore(f.lost[0].event.Time)
 	case len(t.cause) > 0:
-		pick = max(0, slices.IndexFunc(f.claims, func(c checker.Claim) bool { return t.cause[c.AcquireOp] || t.cause[c.EndOp] }))
+		pick = max(0, slices.IndexFunc(f.claims, func(c checker.Belief) bool { return t.cause[c.AcquireOp] || t.cause[c.EndOp] }))
 	default:
 		for _, x := range f.faults {
 			if !x.failed {

@@ -56,7 +56,7 @@ func (t *timeline) drawClient(l *lane) {
 }
 
 // drawClaim draws one hold as a bar, with a label that fits into it.
-func (t *timeline) drawClaim(l *lane, c *checker.Claim, y, h float64) {
+func (t *timeline) drawClaim(l *lane, c *checker.Belief, y, h float64) {
 	x1, x2 := t.x(c.From), t.x(c.To)
 	w := max(x2-x1, 1.5)
 	class := fmt.Sprintf("hold c%d", t.colour[l.client])
@@ -92,7 +92,7 @@ func (t *timeline) drawClaim(l *lane, c *checker.Claim, y, h float64) {
 }
 
 // deepest is the highest hold count within a hold.
-func (t *timeline) deepest(c *checker.Claim) int {
+func (t *timeline) deepest(c *checker.Belief) int {
 	most := 1
 	if !t.f.h.Header.Claims.Reentrant {
 		return most

@@ -115,7 +115,7 @@ func (t *timeline) shadeOverlaps(all []placed) {
 		o := t.f.overlaps[p.index]
 		x1, x2 := t.x(o.from), t.x(o.to)
 		t.share(t.overlapTitle(o), func() {
-			for _, c := range []*checker.Claim{o.a, o.b} {
+			for _, c := range []*checker.Belief{o.a, o.b} {
 				if l := t.laneOf(c.Client, c.Owner); l != nil {
 					t.rect("overlap", x1, l.y+1, max(x2-x1, 2), l.height-2, "")
 				}

@@ -148,7 +148,7 @@ func (t *timeline) drawLostArrow(a spacetime.Arrow, x, y1, y2 float64) {
 
 // drawLease draws the reach of a hold's lease under its bar. It ends with the
 // hold, or with the lease itself for an overlapping hold.
-func (t *timeline) drawLease(l *lane, c *checker.Claim) {
+func (t *timeline) drawLease(l *lane, c *checker.Belief) {
 	end := t.travelled.LeaseEnd(c)
 	if end == 0 {
 		return
@@ -167,7 +167,7 @@ func (t *timeline) drawLease(l *lane, c *checker.Claim) {
 
 // drawReach draws the lease of an overlapping hold from until to its end, or to
 // the next hold of the same owner.
-func (t *timeline) drawReach(c *checker.Claim, y float64, until, end int64) {
+func (t *timeline) drawReach(c *checker.Belief, y float64, until, end int64) {
 	next := t.to + 1
 	for i := range t.f.claims {
 		if o := &t.f.claims[i]; o.Owner == c.Owner && o.From > c.From {
@@ -194,7 +194,7 @@ func (t *timeline) drawReach(c *checker.Claim, y float64, until, end int64) {
 }
 
 // overlaps reports whether a hold overlaps with another one at a time.
-func (t *timeline) overlaps(c *checker.Claim) bool {
+func (t *timeline) overlaps(c *checker.Belief) bool {
 	return slices.ContainsFunc(t.f.overlaps, func(o overlap) bool { return o.a == c || o.b == c })
 }
 
@@ -255,7 +255,7 @@ func (t *timeline) drawNoKey(l *lane, from, to int64) {
 		}
 	}
 	x1, x2 := t.x(from), t.x(to)
-	held := slices.ContainsFunc(t.f.claims, func(c checker.Claim) bool { return c.From < to && c.To > from })
+	held := slices.ContainsFunc(t.f.claims, func(c checker.Belief) bool { return c.From < to && c.To > from })
 	if !l.roles || !held || x2-x1 < textWidth("no such key")+40 {
 		return
 	}

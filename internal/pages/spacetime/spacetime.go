@@ -300,7 +300,7 @@ func (p *Picture) findRequests() {
 // LeaseEnd is when the lease of a hold ends by the clock of the servers if nobody
 // releases it. The last renewal determines the end. Without a server's event it
 // follows from the acquire. It is 0 for a hold without a lease.
-func (p *Picture) LeaseEnd(c *checker.Claim) int64 {
+func (p *Picture) LeaseEnd(c *checker.Belief) int64 {
 	end := int64(0)
 	if c.Lease > 0 {
 		end = c.From + c.Lease

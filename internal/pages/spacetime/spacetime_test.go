@@ -81,11 +81,11 @@ func TestALeaseEndsWhereItsLastRenewalPutIt(t *testing.T) {
 	h := failover()
 	h.Events = append(h.Events[:3:3], append([]history.Event{server(40*ms, "node-1", "primary", "command", "client-1", "client-1/1", "client-1/1", 1000*ms)}, h.Events[3:]...)...)
 	p := Of(h)
-	hold := &checker.Claim{Owner: "client-1/1", From: 3 * ms, To: 80 * ms, Lease: 1000 * ms}
+	hold := &checker.Belief{Owner: "client-1/1", From: 3 * ms, To: 80 * ms, Lease: 1000 * ms}
 	if got := p.LeaseEnd(hold); got != 1040*ms {
 		t.Errorf("ends at %d ms", got/ms)
 	}
-	if got := p.LeaseEnd(&checker.Claim{Owner: "nobody", From: 3 * ms, To: 80 * ms}); got != 0 {
+	if got := p.LeaseEnd(&checker.Belief{Owner: "nobody", From: 3 * ms, To: 80 * ms}); got != 0 {
 		t.Errorf("a hold without a lease ends at %d", got)
 	}
 }

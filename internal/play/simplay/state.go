@@ -40,7 +40,7 @@ type ClientState struct {
 	// Doing are its operations that have begun and not returned.
 	Doing []history.Event `json:"doing,omitempty"`
 	// Believes are the holds that its owners believe to have.
-	Believes []checker.Claim `json:"believes,omitempty"`
+	Believes []checker.Belief `json:"believes,omitempty"`
 }
 
 // state returns the state of the run. Nothing may run at this moment.
@@ -54,7 +54,7 @@ func (r *simRun) state(w *sim.World, header history.Header) State {
 		}
 	}
 	events := append(slices.Clone(s.Events), history.Event{Time: int64(s.At), Kind: history.End, End: &history.EndEvent{CutOff: true}})
-	claims := checker.Claimed(&history.History{Header: header, Events: events})
+	claims := checker.Beliefs(&history.History{Header: header, Events: events})
 	for i := 1; i <= r.Top.Clients; i++ {
 		p := w.Process(fmt.Sprintf("client-%d", i))
 		c := ClientState{Name: p.Name(), Paused: p.Paused(), Crashed: p.Crashed(), Doing: underWay(s.Events, p.Name())}

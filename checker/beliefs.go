@@ -2,29 +2,91 @@ package checker
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 
 	"github.com/holdfast-go/holdfast/checker/history"
 )
 
-// claims derives the beliefs of every owner from its operations and notes alone.
-func claims(t *trace) []Claim {
+// Belief is an interval in which an owner believed that it held a lock. It starts
+// at the return of the acquire that raised its hold count from 0 to 1.
+type Belief struct {
+	Owner, Client, Lock string
+	From, To            int64
+	// AcquireOp took the hold. EndOp is the operation that ended it, or 0.
+	AcquireOp, EndOp int64
+	// EndedBy is "release" (To is the invocation of the release that takes the
+	// count to 0), "lost" (the client got a notice, a refusal or a new count of
+	// 1), "stopped" (the user stopped its work at the end of the validity),
+	// "crash" or "end".
+	EndedBy string
+	Token   uint64
+	Lease   int64 // asked for by AcquireOp, 0 for none
+	Renewed bool  // a watchdog renews it
+
+	// The servers' lease runs from LeaseFrom to LeaseTo: from the grant to the end by
+	// the last renewal, as if nobody released it. Without a server log it runs from
+	// the answer to the latest possible end. Both are 0 where no lease is known to end.
+	LeaseFrom, LeaseTo int64 `json:"-"`
+}
+
+// Beliefs returns the beliefs of all owners, in the order in which their holds
+// started. It returns nil for an invalid history.
+func Beliefs(h *history.History) []Belief {
+	if history.Validate(h) != nil {
+		return nil
+	}
+	t := newTrace(h)
+	for i := range t.beliefs {
+		b := &t.beliefs[i]
+		b.LeaseFrom, b.LeaseTo = t.leaseOnServers(b)
+	}
+	return t.beliefs
+}
+
+// Overlap is a time in which two owners both believed that they held one lock. A was
+// granted first.
+type Overlap struct {
+	A, B     *Belief
+	From, To int64
+}
+
+// Overlaps yields every overlap of beliefs, which are in the order of their starts. The
+// overlaps come in the order in which they began.
+func Overlaps(beliefs []Belief) iter.Seq[Overlap] {
+	return func(yield func(Overlap) bool) {
+		live := map[string][]*Belief{} // by lock, not over before the belief at hand
+		for i := range beliefs {
+			b := &beliefs[i]
+			live[b.Lock] = append(slices.DeleteFunc(live[b.Lock], func(a *Belief) bool { return a.To <= b.From }), b)
+			for _, a := range live[b.Lock] {
+				o := Overlap{A: a, B: b, From: b.From, To: min(a.To, b.To)}
+				if a.Owner != b.Owner && o.From < o.To && !yield(o) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// beliefs derives the beliefs of every owner from its operations and notes alone.
+func beliefs(t *trace) []Belief {
 	grants := 0
 	for _, o := range t.ops {
 		if o.granted() {
 			grants++
 		}
 	}
-	all := make([]Claim, 0, grants)
+	all := make([]Belief, 0, grants)
 	for _, k := range t.owners {
-		all = claimsOf(t, k, all)
+		all = beliefsOf(t, k, all)
 	}
-	order := make([]int32, len(all)) // claims are large, so sort their places
+	order := make([]int32, len(all)) // beliefs are large, so sort their places
 	for i := range order {
 		order[i] = int32(i)
 	}
 	slices.SortStableFunc(order, func(a, b int32) int { return cmp.Compare(all[a].From, all[b].From) })
-	out := slices.Grow([]Claim(nil), len(all))
+	out := slices.Grow([]Belief(nil), len(all))
 	for _, i := range order {
 		out = append(out, all[i])
 	}
@@ -71,12 +133,12 @@ func (t *trace) steps(k ownerLock) []step {
 	return out
 }
 
-// claimsOf adds an owner's beliefs about one lock.
-func claimsOf(t *trace, k ownerLock, all []Claim) []Claim {
-	var cur *Claim
+// beliefsOf adds an owner's beliefs about one lock.
+func beliefsOf(t *trace, k ownerLock, all []Belief) []Belief {
+	var cur *Belief
 	count := 0
 	begin := func(o *op) {
-		cur = &Claim{
+		cur = &Belief{
 			Owner: o.owner, Client: o.client, Lock: o.lock, From: o.ret, AcquireOp: o.id,
 			Token: o.res.Token, Lease: o.args.Lease, Renewed: o.args.Renewed,
 		}
@@ -108,7 +170,7 @@ func claimsOf(t *trace, k ownerLock, all []Claim) []Claim {
 			switch {
 			case cur == nil:
 				begin(s.o)
-			case s.o.res.Count == 1 && t.claim.Reentrant:
+			case s.o.res.Count == 1 && t.claims.Reentrant:
 				// It counts from 1 again: the hold before had been lost.
 				finish(s.t, "lost", s.o.id)
 				begin(s.o)
@@ -138,7 +200,7 @@ func claimsOf(t *trace, k ownerLock, all []Claim) []Claim {
 // therefore has not ended. For a release of unknown outcome the answer to its
 // repetition counts. It is 0 if no answer reports any.
 func (t *trace) left(o *op) int {
-	if !t.claim.Reentrant || o.f != history.Release {
+	if !t.claims.Reentrant || o.f != history.Release {
 		return 0
 	}
 	for o != nil && o.f == history.Release && o.kind == history.Info {
