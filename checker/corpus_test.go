@@ -206,7 +206,6 @@ func checkVerdicts(t *testing.T, c corpusCase) Report {
 
 // checkJudges has each judge of linearizability decide alone.
 func checkJudges(t *testing.T, c corpusCase) {
-	sameOnline(t, c.h)
 	tr := newTrace(c.h)
 	for _, lock := range tr.locks {
 		ops, _ := tr.lockOps(lock)

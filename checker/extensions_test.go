@@ -96,28 +96,6 @@ func TestExtensions(t *testing.T) {
 	})
 }
 
-// Who judges a history while it is written does not know of an extension to come.
-func TestExtensionsOnline(t *testing.T) {
-	h := story(t, leased(func(h *history.Header) { h.Claims.Extends = true }), `
-		0    c1 acquire lease=1000
-		2    c1 ok count=1
-		10   c1 extend lease=5000
-		12   c1 ok
-		3000 c2 acquire
-		3001 c2 fail err=busy
-		4000 c1 release
-		4002 c1 ok`)
-	o, err := NewOnline(h.Header)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, e := range h.Events {
-		if v, err := o.Add(e); err != nil || v.Outcome == Violated {
-			t.Fatalf("at %s: %+v, %v", at(e.Time), v, err)
-		}
-	}
-}
-
 // The client of an owner gives a lost hold back. If it dies before the owner does
 // anything, another owner rightly gets the lock before the end of the lease.
 func TestLostByTheDead(t *testing.T) {

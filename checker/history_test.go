@@ -238,27 +238,3 @@ func TestReleasesOfOneInstant(t *testing.T) {
 		t.Errorf("exclusion: %+v", v)
 	}
 }
-
-func TestPicture(t *testing.T) {
-	legal := story(t, leased(nil), handover)
-	var long strings.Builder
-	for i := range 300 {
-		fmt.Fprintf(&long, "%d c1 acquire lease=1000\n%d c1 ok count=1\n%d c1 release\n%d c1 ok\n", 10*i, 10*i+1, 10*i+2, 10*i+3)
-	}
-	long.WriteString("3000 c1 acquire lease=1000\n3001 c1 ok count=1\n3002 c2 acquire lease=1000\n3003 c2 ok count=1\n3004 c1 release\n3005 c1 fail err=lost\n")
-	for name, h := range map[string]*history.History{"legal": legal, "long and illegal": story(t, leased(nil), long.String())} {
-		var b bytes.Buffer
-		if err := Picture(h, &b); err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		if !strings.Contains(b.String(), "client-1/1: acquire, count 1") {
-			t.Errorf("%s: the picture has no acquire", name)
-		}
-		if b.Len() > 200<<10 {
-			t.Errorf("%s: the picture has %d bytes", name, b.Len())
-		}
-	}
-	if err := Picture(&history.History{}, &bytes.Buffer{}); err == nil {
-		t.Error("drew an invalid history")
-	}
-}

@@ -63,9 +63,6 @@ func TestFaultsWithoutTraitsAreInvalid(t *testing.T) {
 		if _, err := Judge(h, Options{}); err == nil {
 			t.Errorf("%s: it was judged", what)
 		}
-		if _, err := NewOnline(h.Header); err == nil {
-			t.Errorf("%s: it was judged while it was written", what)
-		}
 	}
 	h := story(t, leased(nil), "0 c1 acquire\n1 c1 ok count=1\n2 fault start 1 pause c1")
 	h.Header.Faults = nil

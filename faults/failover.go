@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/holdfast-go/holdfast/checker/history"
@@ -41,16 +40,6 @@ var _ = register(Kind{
 			return ""
 		}
 		return s.Mode
-	},
-	Recall: func(detail string, s *Spec) {
-		switch {
-		case strings.Contains(detail, " crashed, "):
-			s.Mode = crashes
-		case strings.Contains(detail, " follows it"):
-			s.Mode = planned
-		case strings.Contains(detail, " still serves "):
-			s.Mode = isolate
-		}
 	},
 	Draw: func(d Dice, s *Spec) {
 		if d.Topology().Replicas == 0 {

@@ -34,9 +34,6 @@ type Kind struct {
 	// Variant names the variant of a Spec that is a separate hazard; nil means
 	// that all variants are one hazard.
 	Variant func(s Spec) string
-	// Recall reads parameters from the description of Strike, for histories
-	// without traits; nil means that it contains none.
-	Recall func(detail string, s *Spec)
 	// Sweep is the parameter that a sweep can vary, or nil.
 	Sweep *Sweep
 	// Draw draws the parameters of the fault for an explored run, except target
@@ -92,7 +89,7 @@ type Dice interface {
 	Peers() Names             // the other side of a client's links
 }
 
-// unknown stands for a lost parameter.
+// unknown stands for any value of a parameter.
 const unknown = "?"
 
 // Possible are all traits that the fault may have, over all parameters.

@@ -66,14 +66,6 @@ var _ = register(Kind{
 		}
 		return ""
 	},
-	Recall: func(detail string, s *Spec) {
-		switch {
-		case strings.HasSuffix(detail, " with its data"):
-			s.Data = keepData
-		case strings.HasSuffix(detail, " without its data"):
-			s.Data = loseData
-		}
-	},
 	Draw: func(d Dice, s *Spec) {
 		s.Data = keepData
 		if !d.Survivable() && !d.Chance(3) {

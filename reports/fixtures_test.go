@@ -87,10 +87,21 @@ func (r *recorder) note(ms float64, f history.Func, client, message string) {
 func (r *recorder) end(ms float64) *history.History {
 	r.add(ms, history.Event{Kind: history.End, End: &history.EndEvent{}})
 	slices.SortStableFunc(r.h.Events, func(a, b history.Event) int { return cmp.Compare(a.Time, b.Time) })
-	if err := faults.Recall(&r.h.Header, r.h.Events); err != nil {
-		panic(err)
-	}
+	r.plan()
 	return &r.h
+}
+
+// plan lists the faults that struck, with their traits.
+func (r *recorder) plan() {
+	all := &r.h.Header.Faults
+	for _, e := range r.h.Events {
+		if f := e.Fault; f != nil && !slices.ContainsFunc(*all, func(p history.PlannedFault) bool { return p.ID == f.ID }) {
+			*all = append(*all, history.PlannedFault{ID: f.ID, Fault: f.Name, Targets: f.Targets})
+		}
+	}
+	for i := range *all {
+		(*all)[i].Traits = faults.TraitsOf(faults.Spec{Fault: (*all)[i].Fault})
+	}
 }
 
 // failoverStory: the grant of client-1 does not reach the replica that becomes

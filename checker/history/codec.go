@@ -68,13 +68,13 @@ type partly interface{ Part() float64 }
 // Decode returns errors of r unchanged. It checks the shape; [Validate] checks the
 // events together. If r has a method Part() float64, the part that was read so
 // far, Decode allocates a long history at once.
-func Decode(r io.Reader) (*History, error) { return decode(r, (*Decoder).rest) }
+func Decode(r io.Reader) (*History, error) { return decode(r, (*decoder).rest) }
 
 // buffers are for the next histories of a command that reads hundreds.
 var buffers = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, bufferSize) }}
 
 // decode reads the header, and the rest with a function.
-func decode(r io.Reader, rest func(*Decoder) (*History, error)) (*History, error) {
+func decode(r io.Reader, rest func(*decoder) (*History, error)) (*History, error) {
 	buffer := buffers.Get().(*bufio.Reader)
 	buffer.Reset(r)
 	defer func() {
@@ -91,7 +91,7 @@ func decode(r io.Reader, rest func(*Decoder) (*History, error)) (*History, error
 // DecodeWithoutServerLog reads what [Decode] reads, but for the events of kind
 // [Server]. It does not check those.
 func DecodeWithoutServerLog(r io.Reader) (*History, error) {
-	return decode(r, func(d *Decoder) (*History, error) {
+	return decode(r, func(d *decoder) (*History, error) {
 		d.noLog = true
 		return d.rest()
 	})
@@ -107,8 +107,8 @@ func (h *History) Hash() string {
 }
 
 // rest reads everything after the header.
-func (d *Decoder) rest() (*History, error) {
-	h := &History{Header: d.Header()}
+func (d *decoder) rest() (*History, error) {
+	h := &History{Header: d.header}
 	for {
 		raw, err := d.line()
 		if errors.Is(err, io.EOF) {
@@ -146,7 +146,7 @@ var serverEvent = []byte(`"kind":"server",`)
 // Bounds of what somebody else's history may cost to read.
 const (
 	maxLine   = 16 << 20 // bytes of a line
-	maxMemory = 4 << 30  // bytes that all events may take, as [Decoder.rest] counts them
+	maxMemory = 4 << 30  // bytes that all events may take, as decoder.rest counts them
 )
 
 var errLongLine = fmt.Errorf("the line is longer than %d MiB", maxLine>>20)
@@ -179,7 +179,7 @@ func (b *lineReader) line() ([]byte, error) {
 // because unused room takes no memory, and each growth needs the old room twice.
 // If the length of the history is known, more soon makes room for the rest at
 // once.
-func (d *Decoder) more(events []Event) ([]Event, *Event) {
+func (d *decoder) more(events []Event) ([]Event, *Event) {
 	n := len(events)
 	if n == cap(events) {
 		size := max(2*n, 64)

@@ -14,7 +14,7 @@ import (
 // facts open: the leftovers (cleanup is unknown), and operations that might still
 // have returned in time.
 func DecodeCutOff(r io.Reader) (*History, error) {
-	return decode(r, func(d *Decoder) (*History, error) {
+	return decode(r, func(d *decoder) (*History, error) {
 		d.cutOff = true
 		h, err := d.rest()
 		if err != nil || d.ended {
@@ -33,6 +33,6 @@ func DecodeCutOff(r io.Reader) (*History, error) {
 func cutOffLine(err error) bool { return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) }
 
 // endsEarly is the error of a history that is cut off, in its header or after it.
-func (d *Decoder) endsEarly(format string, args ...any) error {
+func (d *decoder) endsEarly(format string, args ...any) error {
 	return &InvalidError{Line: d.n, Event: d.n - 1, Reason: fmt.Sprintf(format, args...), CutOff: d.n > 1}
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/holdfast-go/holdfast/internal/input"
 )
 
-// Decoder reads a history one event at a time, as strictly as [Decode].
-type Decoder struct {
+// decoder reads the lines of a history.
+type decoder struct {
 	b      lineReader
 	plain  *plainReader
 	n      int   // of the line that was read last
@@ -23,18 +23,13 @@ type Decoder struct {
 	ended  bool // the last event was the End event
 	cutOff bool // to end too early is no error
 	noLog  bool // events of kind Server are left out
-	err    error
-}
-
-// NewDecoder reads the header. Its errors are those of [Decode].
-func NewDecoder(r io.Reader) (*Decoder, error) {
-	return newDecoder(r, bufio.NewReaderSize(r, bufferSize))
 }
 
 const bufferSize = 64 << 10
 
-func newDecoder(r io.Reader, buffer *bufio.Reader) (*Decoder, error) {
-	d := &Decoder{b: lineReader{Reader: buffer}, plain: newPlainReader(), room: maxMemory}
+// newDecoder reads the header.
+func newDecoder(r io.Reader, buffer *bufio.Reader) (*decoder, error) {
+	d := &decoder{b: lineReader{Reader: buffer}, plain: newPlainReader(), room: maxMemory}
 	d.part, _ = r.(partly)
 	d.ended = true // to have nothing at all is for the header to tell
 	raw, err := d.line()
@@ -52,7 +47,7 @@ func newDecoder(r io.Reader, buffer *bufio.Reader) (*Decoder, error) {
 }
 
 // badHeader is the error of a header that could not be read, or of another format.
-func (d *Decoder) badHeader(raw []byte, err error) error {
+func (d *decoder) badHeader(raw []byte, err error) error {
 	// The format first: a newer one may well have fields we lack.
 	var f struct {
 		Format string `json:"format"`
@@ -68,29 +63,9 @@ func (d *Decoder) badHeader(raw []byte, err error) error {
 	return d.invalid("%s", plainJSON(err))
 }
 
-// Header is the header of the history.
-func (d *Decoder) Header() Header { return d.header }
-
-// Next reads one event. At the end of a complete history the error is io.EOF, and
-// for a cut-off history an [*InvalidError]. After an error every call returns the
-// same one.
-func (d *Decoder) Next() (Event, error) {
-	var e Event
-	if d.err == nil {
-		var raw []byte
-		if raw, d.err = d.line(); d.err == nil {
-			d.err = d.decode(raw, &e)
-		}
-	}
-	if d.err != nil {
-		return Event{}, d.err
-	}
-	return e, nil
-}
-
 // line reads a line, which the next call overwrites. The error is io.EOF if there
 // is none and none is needed.
-func (d *Decoder) line() ([]byte, error) {
+func (d *decoder) line() ([]byte, error) {
 	d.n++
 	raw, err := d.b.line()
 	switch {
@@ -111,7 +86,7 @@ func (d *Decoder) line() ([]byte, error) {
 }
 
 // decode reads a line into an empty event.
-func (d *Decoder) decode(raw []byte, e *Event) error {
+func (d *decoder) decode(raw []byte, e *Event) error {
 	if !d.plain.event(raw, e) {
 		*e = Event{}
 		if err := strict(raw, e); err != nil {
@@ -122,6 +97,6 @@ func (d *Decoder) decode(raw []byte, e *Event) error {
 	return nil
 }
 
-func (d *Decoder) invalid(format string, args ...any) error {
+func (d *decoder) invalid(format string, args ...any) error {
 	return &InvalidError{Line: d.n, Event: d.n - 1, Reason: input.Sprintf(format, args...)}
 }

@@ -9,21 +9,20 @@ import (
 // Validate checks a history before a judge reads it, so that a wrong recording
 // never looks like a wrong lock. Its error is an [*InvalidError].
 func Validate(h *History) error {
-	v, err := NewValidator(&h.Header)
+	v, err := newValidator(&h.Header)
 	if err != nil {
 		return err
 	}
 	for i := range h.Events {
-		if err := v.Add(&h.Events[i]); err != nil {
+		if err := v.add(&h.Events[i]); err != nil {
 			return err
 		}
 	}
-	return v.Close()
+	return v.close()
 }
 
-// Validator checks a history event by event, as [Validate] checks a complete one.
-// It keeps the open operations, the owners, the crashed clients, and the used ids.
-type Validator struct {
+// validator is the state of [Validate] between two events.
+type validator struct {
 	owners  map[string]*validOwner
 	used    *idSet          // operation ids ever invoked
 	crashed map[string]bool // clients
@@ -39,8 +38,8 @@ type validOwner struct {
 	open   *Event // the invocation of its open operation, nil without one
 }
 
-// NewValidator starts to check a history with this header.
-func NewValidator(h *Header) (*Validator, error) {
+// newValidator starts to check a history with this header.
+func newValidator(h *Header) (*validator, error) {
 	if reason := validateHeader(h); reason != "" {
 		return nil, &InvalidError{Line: 1, Reason: reason}
 	}
@@ -48,16 +47,16 @@ func NewValidator(h *Header) (*Validator, error) {
 	for _, f := range h.Faults {
 		planned[f.ID] = true
 	}
-	return &Validator{planned: planned, owners: map[string]*validOwner{}, used: newIDSet(), crashed: map[string]bool{}}, nil
+	return &validator{planned: planned, owners: map[string]*validOwner{}, used: newIDSet(), crashed: map[string]bool{}}, nil
 }
 
 // bad is an error about the latest event.
-func (v *Validator) bad(format string, args ...any) error {
+func (v *validator) bad(format string, args ...any) error {
 	return &InvalidError{Line: v.events + 1, Event: v.events, Reason: input.Sprintf(format, args...)}
 }
 
-// Close checks that the history is complete.
-func (v *Validator) Close() error {
+// close checks that the history is complete.
+func (v *validator) close() error {
 	switch {
 	case v.events == 0:
 		return &InvalidError{Line: 2, Event: 1, Reason: input.Sprintf("the history has no events; it must at least have the %q event", End)}
@@ -67,8 +66,8 @@ func (v *Validator) Close() error {
 	return nil
 }
 
-// Add checks the next event. Do not change the event afterwards.
-func (v *Validator) Add(e *Event) error {
+// add checks the next event.
+func (v *validator) add(e *Event) error {
 	if v.kind == End {
 		return v.bad("something follows the %q event", End)
 	}
@@ -132,7 +131,7 @@ func (v *Validator) Add(e *Event) error {
 
 // returns checks the return of an operation. inv is the open operation of its
 // owner, or nil.
-func (v *Validator) returns(e, inv *Event) error {
+func (v *validator) returns(e, inv *Event) error {
 	if inv == nil || inv.Op != e.Op {
 		inv = v.invocation(e.Op)
 	}
@@ -154,7 +153,7 @@ func (v *Validator) returns(e, inv *Event) error {
 }
 
 // invocation finds an open operation, nil when there is none of that id.
-func (v *Validator) invocation(op int64) *Event {
+func (v *validator) invocation(op int64) *Event {
 	for _, owner := range v.owners {
 		if owner.open != nil && owner.open.Op == op {
 			return owner.open

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"slices"
 	"strings"
 	"syscall"
@@ -24,12 +23,10 @@ import (
 
 // checkFlags are the flags of "holdfast check".
 type checkFlags struct {
-	picture string
-	judges  string
-	budget  time.Duration
-	follow  bool
-	cutOff  bool
-	format  string
+	judges string
+	budget time.Duration
+	cutOff bool
+	format string
 }
 
 var checkFormats = []string{"text", "json", "markdown"}
@@ -53,31 +50,20 @@ prove a violation, and of any history as much as time and memory allow. The verd
 says so when only one of them decided. When they disagree, one of them is wrong:
 exit code 4, with the smallest history on which they do.
 
-With --follow it reads a history while somebody writes it, from a file that grows
-or from a pipe. It judges linearizability as events come in. It ends at the first
-violation, or at the end of the run.
-
 A history whose recording was killed ends without its last event, maybe in the
 middle of a line, and is invalid. With --cut-off it is judged up to its last whole
 line, as if the run had ended there. The leftovers, for example, are unknown then.`,
 		Example: `  holdfast check holdfast-runs/*/histories/holder-pause/reentrant-seed-1.jsonl
   zcat history.jsonl.gz | holdfast check -
   holdfast check history.jsonl.gz --judge fast
-  holdfast check history.jsonl --picture porcupine.html
-  holdfast check history.jsonl --format json | jq '.histories[].verdicts'
-  holdfast check --follow soak.jsonl`,
+  holdfast check history.jsonl --format json | jq '.histories[].verdicts'`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			if f.follow {
-				return followOne(c, args, f)
-			}
 			return checkHistories(c, args, f)
 		},
 	}
-	c.Flags().StringVar(&f.picture, "picture", "", "write porcupine's picture of the violating part to this HTML file")
 	c.Flags().StringVar(&f.judges, "judge", judgeNames[0], "who judges whether a history is linearizable: both, fast or porcupine")
 	c.Flags().DurationVar(&f.budget, "budget", 20*time.Second, "real time that the judges of --judge may search in one history, together")
-	c.Flags().BoolVar(&f.follow, "follow", false, "judge the linearizability of a history while it is being written, and stop at the first violation")
 	c.Flags().BoolVar(&f.cutOff, "cut-off", false, "judge what there is of a history whose recording was killed, as far as it goes")
 	formatFlag(c, &f.format, checkFormats, "what to print: text, json or markdown")
 	complete(c, "judge", judgeNames)
@@ -88,9 +74,6 @@ line, as if the run had ended there. The leftovers, for example, are unknown the
 var judgeHistory = checker.Judge
 
 func checkHistories(c *cobra.Command, args []string, f checkFlags) error {
-	if f.picture != "" && len(args) != 1 {
-		return usage("--picture takes one history at a time")
-	}
 	if !slices.Contains(judgeNames, f.judges) {
 		return usage(fmt.Sprintf("unknown judge %q", f.judges), didYouMean(f.judges, judgeNames), "judges: "+strings.Join(judgeNames, ", "))
 	}
@@ -133,11 +116,6 @@ func checkHistories(c *cobra.Command, args []string, f checkFlags) error {
 		}
 		for _, v := range judged.Verdicts {
 			code = worse(code, codeOf(v))
-		}
-		if f.picture != "" {
-			if err := drawPicture(f.picture, h); err != nil {
-				return badInput(err)
-			}
 		}
 	}
 	if f.format != "text" && len(all.Histories) > 0 {
@@ -236,80 +214,4 @@ func codeOf(v checker.Verdict) int {
 		return exitUnknown
 	}
 	return exitOK
-}
-
-func drawPicture(path string, h *history.History) error {
-	f, err := os.Create(path)
-	if err != nil {
-		return fmt.Errorf("write picture: %w", err)
-	}
-	return errors.Join(checker.Picture(h, f), f.Close())
-}
-
-// followOne runs "holdfast check --follow".
-func followOne(c *cobra.Command, args []string, f checkFlags) error {
-	switch {
-	case f.picture != "" || len(args) != 1:
-		return usage("--follow takes one history at a time, and draws no picture")
-	case c.Flags().Changed("judge") && f.judges != string(checker.FastJudge):
-		return usage("only the fast judge can follow a run", "judge the whole history when the run is over")
-	case f.cutOff:
-		return usage("--follow reads a history that is still being written, --cut-off one that never will be")
-	case f.format != "text":
-		return usage("--follow prints text")
-	case c.Flags().Changed("budget"):
-		return usage("--follow has no budget: it judges as fast as the run goes on")
-	}
-	return follow(c.Context(), args[0], c.InOrStdin(), c.OutOrStdout())
-}
-
-// follow judges a history while another process writes it.
-func follow(ctx context.Context, path string, stdin io.Reader, stdout io.Writer) error {
-	in := stdin
-	if path == "-" {
-		path = "stdin"
-	} else {
-		f, _, err := suite.OpenInput(ctx, path)
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if err != nil {
-			return badInput(err, badHistoryHint(err))
-		}
-		defer f.Close()
-		in = suite.Growing(ctx, f)
-	}
-	r, err := suite.Follow(ctx, in)
-	switch {
-	case err == nil:
-		return printFollowed(stdout, path, r)
-	case ctx.Err() == nil:
-		return cannotFollow(path, err)
-	case r.Events > 0:
-		r.Verdict = checker.Verdict{Outcome: checker.Unknown, Reason: "interrupted; nothing was wrong until then"}
-		printFollowed(stdout, path, r)
-	}
-	return ctx.Err()
-}
-
-func cannotFollow(path string, err error) error {
-	var invalid *history.InvalidError
-	named := fmt.Errorf("%s: %w", path, err)
-	switch {
-	case errors.As(err, &invalid) && invalid.CutOff:
-		return badInput(named, "its recording was cut off; without --follow, holdfast check --cut-off judges what there is")
-	case errors.As(err, &invalid):
-		return badInput(named, "a history that is not whole, or of another version, proves nothing of its lock")
-	case errors.Is(err, suite.ErrGzipped):
-		return badInput(named, "zcat HISTORY | holdfast check --follow -", "without --follow it is read as it is")
-	}
-	return badInput(fmt.Errorf("read %w", named))
-}
-
-// printFollowed prints the verdict and returns the exit code as an error.
-func printFollowed(out io.Writer, path string, r suite.Followed) error {
-	if err := r.Text(out, path); err != nil {
-		return defect(fmt.Errorf("print result: %w", err))
-	}
-	return result(codeOf(r.Verdict))
 }

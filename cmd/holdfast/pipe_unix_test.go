@@ -15,6 +15,8 @@ import (
 	"github.com/holdfast-go/holdfast/internal/must"
 )
 
+const soakHeader = `{"format":"holdfast-history/1","scenario":"soak","lock":"mine","world":"live","seed":7,"version":"x","claims":{}}` + "\n"
+
 // A named pipe may have no writer, and a pipe may be empty.
 func TestCheckInterrupted(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "pipe")
@@ -24,10 +26,9 @@ func TestCheckInterrupted(t *testing.T) {
 		name, stdin string
 		args        []string
 	}{
-		{"opening, to follow", "", []string{"check", "--follow", pipe}},
 		{"opening", "", []string{"check", pipe}},
-		{"reading", followHeader, []string{"check", "-"}},
-		{"judging", followHeader + `{"t":1,"kind":"end","end":{}}` + "\n", []string{"check", "-"}},
+		{"reading", soakHeader, []string{"check", "-"}},
+		{"judging", soakHeader + `{"t":1,"kind":"end","end":{}}` + "\n", []string{"check", "-"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			ctx, interrupt := context.WithCancel(t.Context())

@@ -12,7 +12,6 @@ import (
 	"sync/atomic"
 
 	"github.com/holdfast-go/holdfast/checker/history"
-	"github.com/holdfast-go/holdfast/faults"
 	"github.com/holdfast-go/holdfast/internal/whole"
 )
 
@@ -64,8 +63,7 @@ func (e *DamagedError) Error() string {
 func (e *DamagedError) Unwrap() error { return e.err }
 
 // Decode reads a history of size bytes from r; name is for errors. The size is -1
-// where it is not known: then reading takes more memory for a while. The faults of a history of
-// an older version get their traits.
+// where it is not known: then reading takes more memory for a while.
 func Decode(name string, size int64, decode func(io.Reader) (*history.History, error), r io.Reader) (*history.History, error) {
 	all := &counter{r: r}
 	in := bufio.NewReader(all) // the decoder has a larger buffer of its own
@@ -76,9 +74,6 @@ func Decode(name string, size int64, decode func(io.Reader) (*history.History, e
 		src = unpacked
 	}
 	h, err := decode(partly{src, all, size})
-	if err == nil {
-		err = faults.Recall(&h.Header, h.Events)
-	}
 	var invalid *history.InvalidError
 	var damaged *DamagedError
 	switch {

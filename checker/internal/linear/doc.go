@@ -15,7 +15,6 @@
 //
 // Both use the same sequential lock, which is in model.go. [Judges] lets one
 // confirm the other; a [DisagreementError] is a defect of this package.
-// [Stream] judges a lock while its run goes on.
 //
 // The package does not know servers, faults and other properties: package
 // checker translates a history into operations, and explains violations.

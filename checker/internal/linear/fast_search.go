@@ -28,12 +28,8 @@ import (
 //     are kept open; the others wait until one of these has taken effect in
 //     every situation. See parking.
 
-// Bounds of the memory of a search: the situations that it looks at before one
-// return. A stream has no budget, and gives up sooner.
-const (
-	maxSituations = 1_000_000
-	maxStreamed   = 50_000
-)
+// maxSituations bounds the memory of a search: the situations before one return.
+const maxSituations = 1_000_000
 
 type search struct {
 	r        Rules
@@ -44,7 +40,6 @@ type search struct {
 	optional opSet // of them, those that may never take effect
 	eager    opSet // of them, refusals
 	now      []situation
-	most     int  // situations before one return
 	width    int  // how many situations are kept from one return to the next; 0 for all
 	narrowed bool // some were not
 	reached  frontier
@@ -63,7 +58,7 @@ type search struct {
 // told otherwise.
 func newSearch(r Rules, limit time.Time) *search {
 	return &search{
-		r: r, timeless: true, now: []situation{{}}, limit: limit, most: maxSituations, parking: parking{room: keptOpen},
+		r: r, timeless: true, now: []situation{{}}, limit: limit, parking: parking{room: keptOpen},
 		took: map[int32]*Op{},
 	}
 }
@@ -242,7 +237,7 @@ func (s *search) finish(slot int) Outcome {
 			s.narrowed = true
 			break
 		}
-		if i > s.most || s.steps&1023 < 32 && !s.limit.IsZero() && time.Now().After(s.limit) {
+		if i > maxSituations || s.steps&1023 < 32 && !s.limit.IsZero() && time.Now().After(s.limit) {
 			return Unknown
 		}
 		next := s.step(c.state, last)

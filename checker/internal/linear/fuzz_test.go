@@ -107,7 +107,7 @@ func addSeeds(f *testing.F) {
 	}
 }
 
-// No step of the fast judge, nor the stream, differs from porcupine, nor from
+// No step of the fast judge differs from porcupine, nor from
 // trying every order and every instant where that knows the operations.
 func FuzzFastJudge(f *testing.F) {
 	addSeeds(f)
