@@ -9,6 +9,17 @@ import (
 	"github.com/holdfast-go/holdfast/internal/english"
 )
 
+// Cleanup: At the end no key, subscription, connection or goroutine remains.
+const Cleanup Property = "cleanup"
+
+var cleanupProperty = property{
+	PropertyInfo: PropertyInfo{
+		Name: Cleanup, Promise: "At the end no key, subscription, connection or goroutine remains.",
+		Broken: "something is left behind",
+	},
+	judge: plainly(judgeCleanup),
+}
+
 // judgeCleanup judges the leftovers at the end.
 func judgeCleanup(t *trace) Verdict {
 	if t.end.CutOff {

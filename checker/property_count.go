@@ -10,6 +10,17 @@ import (
 	"github.com/holdfast-go/holdfast/internal/english"
 )
 
+// Count: Hold counts are right, and as many releases as acquires leave nothing behind.
+const Count Property = "count"
+
+var countProperty = property{
+	PropertyInfo: PropertyInfo{
+		Name: Count, Promise: "Hold counts are right, and as many releases as acquires leave nothing behind.",
+		Broken: "the hold count is wrong",
+	},
+	judge: plainly(judgeCount),
+}
+
 // judgeCount follows every owner's hold count through its operations, and then
 // checks the server log for unexpected counts and holds.
 func judgeCount(t *trace) Verdict {

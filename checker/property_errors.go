@@ -6,6 +6,17 @@ import (
 	"github.com/holdfast-go/holdfast/checker/history"
 )
 
+// Errors: Every outcome has one error class, the documented one.
+const Errors Property = "errors"
+
+var errorsProperty = property{
+	PropertyInfo: PropertyInfo{
+		Name: Errors, Promise: "Every outcome has one error class, the documented one.",
+		Broken: "an outcome is reported as another one",
+	},
+	judge: plainly(judgeErrors),
+}
+
 // documented lists the allowed error classes for each outcome of an operation.
 var documented = map[history.Func]map[history.Kind][]string{
 	history.Acquire: {history.Fail: {history.ErrBusy, history.ErrCanceled, history.ErrAcks, history.ErrRefused}, history.Info: {history.ErrUnknown}},

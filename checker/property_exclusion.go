@@ -9,6 +9,28 @@ import (
 	"github.com/holdfast-go/holdfast/checker/history"
 )
 
+// Exclusion: No two owners hold the lock at once.
+const Exclusion Property = "exclusion"
+
+// Classes of an exclusion violation.
+const (
+	// ContractBroken: a second owner got the lock while the first one's lease
+	// was still owed. The lock broke its promise.
+	ContractBroken = "contract broken"
+	// LeaseOutlived: the first holder went on after its lease had ended. This
+	// is inherent in leases; no lock can prevent it.
+	LeaseOutlived = "lease outlived"
+)
+
+var exclusionProperty = property{
+	PropertyInfo: PropertyInfo{
+		Name: Exclusion, Promise: "No two owners hold the lock at once.",
+		Broken:  "two owners hold the lock at once",
+		Classes: []string{ContractBroken, LeaseOutlived},
+	},
+	judge: plainly(judgeExclusion),
+}
+
 // overlapOf is a pair of contradicting beliefs.
 type overlapOf struct {
 	a, b   *Belief // a was granted first

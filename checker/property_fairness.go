@@ -7,6 +7,18 @@ import (
 	"github.com/holdfast-go/holdfast/checker/history"
 )
 
+// Fairness: Waiters get the lock in the order in which they came.
+const Fairness Property = "fairness"
+
+var fairnessProperty = property{
+	PropertyInfo: PropertyInfo{
+		Name: Fairness, Promise: "Waiters get the lock in the order in which they came.",
+		Broken: "the lock is not granted in order of arrival",
+	},
+	claimed: func(h *history.Header) bool { return h.Claims.Fairness },
+	judge:   plainly(judgeFairness),
+}
+
 // arrivalSlack is the distance of two invocations that guarantees their order at
 // the servers, on a fast network. On a busy machine, one request may wait longer for
 // its turn than another.

@@ -6,6 +6,18 @@ import (
 	"github.com/holdfast-go/holdfast/checker/history"
 )
 
+// Fencing: Fencing tokens grow from hold to hold and stay the same within one.
+const Fencing Property = "fencing"
+
+var fencingProperty = property{
+	PropertyInfo: PropertyInfo{
+		Name: Fencing, Promise: "Fencing tokens grow from hold to hold and stay the same within one.",
+		Broken: "fencing tokens do not increase from hold to hold",
+	},
+	claimed: func(h *history.Header) bool { return h.Claims.Fencing },
+	judge:   plainly(func(t *trace) Verdict { return t.fencing }),
+}
+
 // fencing checks that tokens grow from hold to hold. The token of a grant must be
 // above those of all holds that were certainly earlier, and differ from all others.
 func fencing(t *trace) Verdict {

@@ -7,6 +7,18 @@ import (
 	"github.com/holdfast-go/holdfast/checker/history"
 )
 
+// Lease: The server never keeps a hold shorter than the lease owed, longer than asked, or for ever.
+const Lease Property = "lease"
+
+var leaseProperty = property{
+	PropertyInfo: PropertyInfo{
+		Name: Lease, Promise: "The server never keeps a hold shorter than the lease owed, longer than asked, or for ever.",
+		Broken: "the lease on the server is not the one asked for",
+	},
+	claimed: func(h *history.Header) bool { return h.Claims.Lease && !h.Unwatched },
+	judge:   byServerLog(judgeLease),
+}
+
 // unbounded is how long a key may lack an expiry, between two commands of a lock that
 // sets first the key and then the expiry.
 const unbounded = 50 * millisecond

@@ -10,6 +10,17 @@ import (
 	"github.com/holdfast-go/holdfast/internal/english"
 )
 
+// Linearizable: Every outcome is possible for a single lock that serves one request at a time.
+const Linearizable Property = "linearizable"
+
+var linearizableProperty = property{
+	PropertyInfo: PropertyInfo{
+		Name: Linearizable, Promise: "Every outcome is possible for a single lock that serves one request at a time.",
+		Broken: "the answers are such as no lock could give",
+	},
+	judge: judgeLinearizable,
+}
+
 // slackOfServers is the distance of a hold's end from its lease on the server's
 // side: servers round to milliseconds, and clients subtract two for safety.
 const slackOfServers = 5 * millisecond

@@ -2,6 +2,18 @@ package checker
 
 import "github.com/holdfast-go/holdfast/checker/history"
 
+// Ownership: Only its owner releases or renews a hold.
+const Ownership Property = "ownership"
+
+var ownershipProperty = property{
+	PropertyInfo: PropertyInfo{
+		Name: Ownership, Promise: "Only its owner releases or renews a hold.",
+		Broken: "a hold is released or renewed that is not the caller's",
+	},
+	claimed: func(h *history.Header) bool { return !h.Unwatched },
+	judge:   byServerLog(judgeOwnership),
+}
+
 // judgeOwnership finds a command of one client in the server log that took,
 // lowered or extended the live hold of another client's owner. A hold on the
 // server is one whose lease still ran.

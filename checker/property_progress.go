@@ -8,6 +8,17 @@ import (
 	"github.com/holdfast-go/holdfast/checker/history"
 )
 
+// Progress: Every waiter gets the lock or its timeout in time, and none sleeps on a free lock.
+const Progress Property = "progress"
+
+var progressProperty = property{
+	PropertyInfo: PropertyInfo{
+		Name: Progress, Promise: "Every waiter gets the lock or its timeout in time, and none sleeps on a free lock.",
+		Broken: "a waiter does not get a lock that is free, or an operation does not end",
+	},
+	judge: plainly(judgeProgress),
+}
+
 // notice is the allowed delay of a hand-off beyond the promised one.
 const notice = 100 * millisecond
 

@@ -6,6 +6,18 @@ import (
 	"github.com/holdfast-go/holdfast/checker/history"
 )
 
+// Renewal: A renewed hold is renewed in time while it lives, and never after.
+const Renewal Property = "renewal"
+
+var renewalProperty = property{
+	PropertyInfo: PropertyInfo{
+		Name: Renewal, Promise: "A renewed hold is renewed in time while it lives, and never after.",
+		Broken: "a hold is not renewed as it should be",
+	},
+	claimed: func(h *history.Header) bool { return h.Claims.Renewal && !h.Unwatched },
+	judge:   byServerLog(judgeRenewal),
+}
+
 // pauseOfClient is the longest pause of a Redis client before it retries a request
 // on a broken connection.
 const pauseOfClient = 512 * millisecond

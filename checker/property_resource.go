@@ -8,6 +8,18 @@ import (
 	"github.com/holdfast-go/holdfast/internal/english"
 )
 
+// ResourceSafe: The guarded resource loses no update and, when fenced, accepts no stale write.
+const ResourceSafe Property = "resource"
+
+var resourceProperty = property{
+	PropertyInfo: PropertyInfo{
+		Name: ResourceSafe, Promise: "The guarded resource loses no update and, when fenced, accepts no stale write.",
+		Broken: "the guarded resource loses an update",
+	},
+	claimed: func(h *history.Header) bool { return h.Resource != nil },
+	judge:   plainly(judgeResource),
+}
+
 // judgeResource finds writes that overwrote another value than their writer had
 // read: the update in between is lost. A fenced resource must also refuse a token
 // older than one that it has accepted.

@@ -2,25 +2,6 @@ package checker
 
 import "github.com/holdfast-go/holdfast/checker/internal/linear"
 
-// Property is the name of a promise.
-type Property string
-
-// The twelve properties, in the order reports show them.
-const (
-	Exclusion    Property = "exclusion"
-	Linearizable Property = "linearizable"
-	ResourceSafe Property = "resource"
-	Fencing      Property = "fencing"
-	Ownership    Property = "ownership"
-	Count        Property = "count"
-	Lease        Property = "lease"
-	Renewal      Property = "renewal"
-	Progress     Property = "progress"
-	Fairness     Property = "fairness"
-	Errors       Property = "errors"
-	Cleanup      Property = "cleanup"
-)
-
 // Outcome is the decision of a judge.
 type Outcome = linear.Outcome
 
@@ -29,16 +10,6 @@ const (
 	OutcomeOK = linear.OutcomeOK
 	Violated  = linear.Violated
 	Unknown   = linear.Unknown
-)
-
-// Classes of an exclusion violation.
-const (
-	// ContractBroken: a second owner got the lock while the first one's lease
-	// was still owed. The lock broke its promise.
-	ContractBroken = "contract broken"
-	// LeaseOutlived: the first holder went on after its lease had ended. This
-	// is inherent in leases; no lock can prevent it.
-	LeaseOutlived = "lease outlived"
 )
 
 // Verdict is the judgement of one property of one history.

@@ -34,8 +34,10 @@ func propertyNames() []string {
 // verdictsOf are the words a scenario may expect for a property.
 func verdictsOf(p checker.Property) []string {
 	words := []string{string(checker.OutcomeOK), string(checker.Violated), string(checker.Unknown)}
-	if p == checker.Exclusion {
-		words = append(words, checker.ContractBroken, checker.LeaseOutlived)
+	for _, info := range checker.Properties() {
+		if info.Name == p {
+			words = append(words, info.Classes...)
+		}
 	}
 	return words
 }

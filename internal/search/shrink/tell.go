@@ -131,24 +131,14 @@ func kindsOf(s *scenarios.Scenario) (kinds []string) {
 	return kinds
 }
 
-// broken says what it means that a promise is not kept.
-var broken = map[checker.Property]string{
-	checker.Exclusion:    "two owners hold the lock at once",
-	checker.Linearizable: "the answers are such as no lock could give",
-	checker.ResourceSafe: "the guarded resource loses an update",
-	checker.Fencing:      "fencing tokens do not increase from hold to hold",
-	checker.Ownership:    "a hold is released or renewed that is not the caller's",
-	checker.Count:        "the hold count is wrong",
-	checker.Lease:        "the lease on the server is not the one asked for",
-	checker.Renewal:      "a hold is not renewed as it should be",
-	checker.Progress:     "a waiter does not get a lock that is free, or an operation does not end",
-	checker.Fairness:     "the lock is not granted in order of arrival",
-	checker.Errors:       "an outcome is reported as another one",
-	checker.Cleanup:      "something is left behind",
+// broken says what a violation of a property is.
+func broken(name checker.Property) string {
+	all := checker.Properties()
+	return all[slices.IndexFunc(all, func(p checker.PropertyInfo) bool { return p.Name == name })].Broken
 }
 
 func titleOf(s *scenarios.Scenario, f Finding) string {
-	title := cmp.Or(broken[f.Target.Property], string(f.Target.Property)+" is violated")
+	title := broken(f.Target.Property)
 	if f.Target.Class != "" {
 		title += " (" + f.Target.Class + ")"
 	}
@@ -167,7 +157,7 @@ func storyOf(s *scenarios.Scenario, f Finding) string {
 		parts = append(parts, faultWords(spec))
 	}
 	parts = append(parts, fmt.Sprintf("What was seen with %s and seed %d: %s", f.Lock, f.Seed,
-		sentence(cmp.Or(f.Reason, broken[f.Target.Property], "it is violated"))))
+		sentence(cmp.Or(f.Reason, broken(f.Target.Property)))))
 	if f.From != "" {
 		parts = append(parts, fmt.Sprintf(leftOf+" %s when all is left out that it does not take.", f.From))
 	}
