@@ -51,8 +51,8 @@ func FuzzDecode(f *testing.F) {
 
 // noise is a random history that is mostly valid.
 func noise(r *rand.Rand) *history.History {
-	h := &history.History{Header: history.Header{Format: history.Format, Claims: history.Claims{
-		Reentrant: r.IntN(2) == 0, Lease: r.IntN(2) == 0, Renewal: true, Fencing: true, Fairness: true,
+	h := &history.History{Header: history.Header{Format: history.Format, Claims: history.Terms{
+		Claims:     history.Claims{Reentrant: r.IntN(2) == 0, Lease: r.IntN(2) == 0, Renewal: true, Fencing: true, Fairness: true},
 		RenewEvery: 300 * millisecond, Handoff: second, Nodes: 1 + r.IntN(3),
 	}, Resource: &history.Resource{Initial: 5, Fenced: r.IntN(2) == 0}}}
 	open := map[string]*history.Event{}

@@ -34,8 +34,8 @@ func (l longRun) history() *history.History {
 		longRun: l, r: rand.New(rand.NewPCG(1, 2)), stock: int64(l.ops),
 		h: &history.History{Header: history.Header{
 			Format: history.Format, Scenario: "long", Lock: "simulated", World: "sim", Seed: 1, Version: "test",
-			Claims: history.Claims{
-				Reentrant: true, Lease: true, Renewal: l.servers, Fencing: true, Fairness: true,
+			Claims: history.Terms{
+				Claims:     history.Claims{Reentrant: true, Lease: true, Renewal: l.servers, Fencing: true, Fairness: true},
 				RenewEvery: longLease / 3, Handoff: second, Quorum: 1, Nodes: 1,
 			},
 		}},

@@ -98,7 +98,7 @@ func (t *trace) rules() linear.Rules { return rulesOf(t.claims, &t.who) }
 // rulesOf requires Nodes to be at least 1. If the lock declares longer leases than
 // requested, a lease may end that much later. The judges of exclusion and leases
 // decide whether it may end earlier.
-func rulesOf(c history.Claims, who *linear.Roster) linear.Rules {
+func rulesOf(c history.Terms, who *linear.Roster) linear.Rules {
 	return linear.Rules{Owners: who, Reentrant: c.Reentrant, Loose: c.Nodes > 1, Slack: slackOfServers + c.LeaseSlack, Margin: c.Margin}
 }
 
@@ -257,7 +257,7 @@ func knows(o *op) bool {
 // its outcome says nothing. An operation of unknown outcome may take effect at any time
 // after its invocation. One without an effect is the same as one after all others.
 // crashed means that its client is gone.
-func lockOpOf(o *op, claim history.Claims, owner int32, crashed bool) (l linear.Op, known bool) {
+func lockOpOf(o *op, claim history.Terms, owner int32, crashed bool) (l linear.Op, known bool) {
 	l = linear.Op{
 		ID: o.id, Owner: owner, Call: o.inv, Return: o.ret, Asked: o.inv, Lease: min(leaseUnder(claim, o), linear.Forever),
 		Renewed: o.args.Renewed, Count: int32(o.res.Count), Crashed: crashed && o.open(),

@@ -11,7 +11,7 @@ import (
 
 // leased builds the header of a test history.
 func leased(change func(*history.Header)) history.Header {
-	h := history.Header{Claims: history.Claims{Reentrant: true, Lease: true, Quorum: 1, Nodes: 1, Handoff: int64(second)}}
+	h := history.Header{Claims: history.Terms{Claims: history.Claims{Reentrant: true, Lease: true}, Quorum: 1, Nodes: 1, Handoff: int64(second)}}
 	if change != nil {
 		change(&h)
 	}

@@ -73,7 +73,7 @@ func (o *op) returned(e *history.Event) {
 }
 
 // filled returns the claims with Quorum and Nodes at least 1.
-func filled(c history.Claims) history.Claims {
+func filled(c history.Terms) history.Terms {
 	c.Quorum, c.Nodes = max(c.Quorum, 1), max(c.Nodes, 1)
 	return c
 }
@@ -82,8 +82,8 @@ func filled(c history.Claims) history.Claims {
 // read after that.
 type trace struct {
 	h       *history.History
-	who     linear.Roster  // of owners, as the judges of lock operations number them
-	claims  history.Claims // with Quorum and Nodes at least 1
+	who     linear.Roster // of owners, as the judges of lock operations number them
+	claims  history.Terms // with Quorum and Nodes at least 1
 	allow   allowances
 	ops     []*op // by invocation
 	byID    opIndex
@@ -237,7 +237,7 @@ const noServerLog = "no server log"
 // lock has no lease or none was requested.
 func (t *trace) leaseOf(o *op) int64 { return leaseUnder(t.claims, o) }
 
-func leaseUnder(c history.Claims, o *op) int64 {
+func leaseUnder(c history.Terms, o *op) int64 {
 	if !c.Lease || o.args.Lease == 0 {
 		return never
 	}

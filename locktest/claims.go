@@ -1,27 +1,14 @@
 package locktest
 
-import "time"
+import (
+	"time"
 
-// Claims are the promises of a lock. Holdfast does not judge a promise that the
-// lock does not make.
-type Claims struct {
-	Waits     bool // an acquire waits until its context ends; without it every acquire is a single attempt
-	Cancels   bool // an operation ends when its caller's context does
-	Closes    bool // the lock can be closed while it is in use
-	Reentrant bool // an owner can acquire a lock that it holds once more
-	Lease     bool // a hold ends by itself
-	Explicit  bool // an acquire can have a lease of its own, which is not renewed
-	Renewal   bool // a hold without a lease of its own is renewed while its process lives
-	LostSign  bool // a holder is notified when its hold is lost
-	Fencing   bool // every hold has a token greater than all before
-	Fairness  bool // waiters get the lock in the order in which they came
-	TakesBack bool // an acquire that ends without a grant leaves nothing behind
-	// LeasePerHold: the end of an inner hold leaves the lease of the outer ones.
-	LeasePerHold bool
-	Extends      bool // an owner can prolong its hold
-	ShutsDown    bool // one call releases all holds of a process and closes the lock: Session has a method Shutdown(context.Context) error
-	Messages     bool // waiters are woken by a message on a channel of Redis
-}
+	"github.com/holdfast-go/holdfast/checker/history"
+)
+
+// Claims are the promises of a lock, such as Claims{Waits: true, Lease: true}.
+// Holdfast does not judge a promise that the lock does not make.
+type Claims = history.Claims
 
 // Drift is an allowance for the clocks of servers: Rate times the lease, plus
 // Const.

@@ -71,7 +71,7 @@ func TestHandoffHasADefault(t *testing.T) {
 		l := Lock{Claims: Claims{Waits: waits}, New: func(*Client, string, string) lock.Locker { return nil }}
 		s, err := l.subject()
 		must.Succeed(t, err)
-		if c := s.Claims(catalogue(t)[0].Setting()); (c.Handoff == int64(1500*time.Millisecond)) != waits {
+		if c := s.Terms(catalogue(t)[0].Setting()); (c.Handoff == int64(1500*time.Millisecond)) != waits {
 			t.Errorf("waits: %t, and the hand-off is %v", waits, time.Duration(c.Handoff))
 		}
 	}

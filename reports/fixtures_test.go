@@ -21,7 +21,7 @@ type recorder struct {
 func record(scenario, lock string, claims history.Claims) *recorder {
 	return &recorder{h: history.History{Header: history.Header{
 		Format: history.Format, Scenario: scenario, Lock: lock, World: "sim", Seed: 1, Version: "test",
-		Claims: claims, Resource: &history.Resource{Initial: 100},
+		Claims: history.Terms{Claims: claims}, Resource: &history.Resource{Initial: 100},
 	}}}
 }
 

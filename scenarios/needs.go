@@ -3,6 +3,7 @@ package scenarios
 import (
 	"slices"
 
+	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
 
@@ -15,32 +16,21 @@ type need struct {
 	met func(*locks.Subject) bool
 }
 
-// needs are all of them, in the order of the documentation.
-var needs = []need{
-	{"waits", false, claims(func(c locks.Claims) bool { return c.Waits })},
-	{"cancels", false, claims(func(c locks.Claims) bool { return c.Cancels })},
-	{"closes", false, claims(func(c locks.Claims) bool { return c.Closes })},
-	{"reentrant", false, claims(func(c locks.Claims) bool { return c.Reentrant })},
-	{"lease", false, claims(func(c locks.Claims) bool { return c.Lease })},
-	{"explicit", false, claims(func(c locks.Claims) bool { return c.Explicit })},
-	{"renewal", false, claims(func(c locks.Claims) bool { return c.Renewal })},
-	{"lost_sign", false, claims(func(c locks.Claims) bool { return c.LostSign })},
-	{"fencing", false, claims(func(c locks.Claims) bool { return c.Fencing })},
-	{"fairness", false, claims(func(c locks.Claims) bool { return c.Fairness })},
-	{"takes_back", false, claims(func(c locks.Claims) bool { return c.TakesBack })},
-	{"lease_per_hold", false, claims(func(c locks.Claims) bool { return c.LeasePerHold })},
-	{"extends", false, claims(func(c locks.Claims) bool { return c.Extends })},
-	{"shuts_down", false, claims(func(c locks.Claims) bool { return c.ShutsDown })},
-	{"messages", false, claims(func(c locks.Claims) bool { return c.Messages })},
+// needs are all of them, in the order of the documentation: the claims first.
+var needs = slices.Concat(claimNeeds(), []need{
 	{"acks", false, func(l *locks.Subject) bool { return l.Acks || l.ThirdParty != nil && l.ThirdParty.Acks }},
 	{"quorum", false, func(l *locks.Subject) bool { return l.Quorum() < l.Groups }},
 	{"every_primary", false, func(l *locks.Subject) bool { return l.Groups > 1 && l.Quorum() == l.Groups }},
 	{"scripts", true, habit(func(h locks.Habits) bool { return h.Scripts })},
 	{"looks", true, habit(func(h locks.Habits) bool { return h.Looks })},
-}
+})
 
-func claims(made func(locks.Claims) bool) func(*locks.Subject) bool {
-	return func(l *locks.Subject) bool { return made(l.Promises()) }
+func claimNeeds() []need {
+	var all []need
+	for _, name := range history.ClaimNames() {
+		all = append(all, need{name, false, func(l *locks.Subject) bool { return l.Claims.Has(name) }})
+	}
+	return all
 }
 
 func habit(has func(locks.Habits) bool) func(*locks.Subject) bool {

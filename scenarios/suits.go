@@ -19,13 +19,13 @@ func (s *Scenario) canDo(l *locks.Subject) (ok bool, reason string) {
 		return false, fmt.Sprintf("it waits for %d replicas, and there are %d", s.Workload.Acks, s.Topology.Replicas)
 	case l.Groups > 1 && s.Topology.Cluster:
 		return false, "it needs independent primaries, not the slots of one cluster"
-	case len(s.Workload.Nested) > 0 && !l.Claims(s.Setting()).Reentrant:
+	case len(s.Workload.Nested) > 0 && !l.Claims.Reentrant:
 		return false, lacks("reentrant")
-	case s.extends() && !l.Promises().Extends:
+	case s.extends() && !l.Claims.Extends:
 		return false, lacks("extends")
-	case s.shutsDown() && !l.Promises().ShutsDown:
+	case s.shutsDown() && !l.Claims.ShutsDown:
 		return false, lacks("shuts_down")
-	case s.Workload.User == history.Careful && !l.HasCarefulUser(s.Setting()):
+	case s.Workload.User == history.Careful && !l.HasCarefulUser():
 		return false, "no user of it can be careful: it claims neither a lease nor a sign of loss"
 	}
 	if l.CheckName != nil {

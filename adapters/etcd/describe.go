@@ -3,6 +3,7 @@ package main
 import (
 	"time"
 
+	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/scenarios/locks"
 	"go.etcd.io/etcd/api/v3/version"
 )
@@ -36,7 +37,7 @@ const unnoticed = "Mutex.Unlock does not look whether it deleted anything, and a
 func describe() []locks.Description {
 	d := locks.Description{
 		Name: plain, Summary: "etcd's concurrency.Mutex, a session for each owner, on three members", Version: version.Version,
-		Claims: locks.Claims{
+		Claims: history.Claims{
 			Waits: true, Cancels: true, Lease: true, Renewal: true, LostSign: true, Fairness: true, TakesBack: true,
 		},
 		RenewEvery: 0.4, HandoffNS: handoff.Nanoseconds(),

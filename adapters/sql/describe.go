@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
 
@@ -41,7 +42,7 @@ func describe() []locks.Description {
 func (base *database) describe(kind, summary string, bounded bool) locks.Description {
 	d := locks.Description{
 		Name: base.name + "-" + kind, Summary: summary, Version: base.version(), HandoffNS: handoff.Nanoseconds(),
-		Claims:  locks.Claims{Waits: true, Cancels: true, TakesBack: true},
+		Claims:  history.Claims{Waits: true, Cancels: true, TakesBack: true},
 		Servers: &locks.BundledServers{Args: []string{base.name}, Members: members, Promoted: true, Missing: base.missing()},
 	}
 	if kind != row {

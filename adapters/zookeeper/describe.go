@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
 
@@ -56,7 +57,7 @@ func version() string {
 func describe() []locks.Description {
 	d := locks.Description{
 		Name: plain, Summary: "zk.Lock of go-zookeeper, a session for each owner, on three members", Version: version(),
-		Claims: locks.Claims{
+		Claims: history.Claims{
 			Waits: true, Cancels: true, Lease: true, Renewal: true, LostSign: true, Fairness: true, TakesBack: true,
 		},
 		RenewEvery: 0.4, HandoffNS: handoff.Nanoseconds(), LeaseSlackNS: expiry.Nanoseconds(), MarginNS: margin.Nanoseconds(),

@@ -45,9 +45,9 @@ type Header struct {
 	// others may be missing.
 	Order string `json:"order,omitempty"`
 
-	// Claims are the promises of the lock under test; a property that it does
-	// not claim is not judged.
-	Claims Claims `json:"claims"`
+	// Claims are the promises of the lock under test, without those that no
+	// judge reads. A property that the lock does not claim is not judged.
+	Claims Terms `json:"claims"`
 
 	// Faults are the planned faults, by id. If one of them never strikes, the
 	// run proves nothing.
@@ -76,57 +76,6 @@ const (
 	// Careless: works to the end, even after the notice of a loss.
 	Careless = "careless"
 )
-
-// Claims are the promises of a lock. All durations are in nanoseconds.
-type Claims struct {
-	Reentrant bool `json:"reentrant,omitempty"` // a second acquire by the owner raises the count
-	Lease     bool `json:"lease,omitempty"`     // a hold ends by itself when its lease runs out
-	Renewal   bool `json:"renewal,omitempty"`   // a watchdog renews a hold taken without an explicit lease
-	Fencing   bool `json:"fencing,omitempty"`   // every hold carries a token greater than all before
-	Fairness  bool `json:"fairness,omitempty"`  // grants come in queue order
-	LostSign  bool `json:"lost_sign,omitempty"` // the holder is notified when its hold is lost
-	// TakesBack: an acquire that ends without a grant leaves no hold behind.
-	TakesBack bool `json:"takes_back,omitempty"`
-	// LeasePerHold: the end of an inner hold leaves the lease of the outer ones.
-	LeasePerHold bool `json:"lease_per_hold,omitempty"`
-	Extends      bool `json:"extends,omitempty"` // an owner can prolong its hold
-
-	// RenewEvery is the longest gap between two renewals of a live hold on the
-	// server, without a fault. 0 unless Renewal.
-	RenewEvery int64 `json:"renew_every,omitempty"`
-	// Handoff is the longest time for which a waiter may overlook a free lock.
-	Handoff int64 `json:"handoff,omitempty"`
-	// Quorum is the number of the Nodes servers that a hold needs. At least 1.
-	Quorum int `json:"quorum,omitempty"`
-	Nodes  int `json:"nodes,omitempty"`
-	// Acks is the number of replicas of a server that have confirmed a hold
-	// when it is granted; 0 for none.
-	Acks int `json:"acks,omitempty"`
-
-	// Drift is the drift of servers' clocks during a lease that the lock
-	// survives; nil for none. Redlock's is 1 % and 2 ms.
-	Drift *Drift `json:"drift,omitempty"`
-	// LeaseUnit is the unit to which the lock rounds a lease up, LeaseMin its
-	// shortest lease, and LeaseSlack the longest time by which it exceeds a
-	// lease.
-	LeaseUnit  int64 `json:"lease_unit,omitempty"`
-	LeaseMin   int64 `json:"lease_min,omitempty"`
-	LeaseSlack int64 `json:"lease_slack,omitempty"`
-	// Session is the longest time in which servers end a hold after its process
-	// dies or its connection ends; 0 for a lock without a session.
-	Session int64 `json:"session,omitempty"`
-	// Margin is the time before the end of its lease at which a holder is
-	// notified of its loss.
-	Margin int64 `json:"margin,omitempty"`
-	// KeepsConnections: connections last as long as their process.
-	KeepsConnections bool `json:"keeps_connections,omitempty"`
-}
-
-// Drift is an allowance for clocks: Rate times the lease, plus Const.
-type Drift struct {
-	Rate  float64 `json:"rate,omitempty"`
-	Const int64   `json:"const,omitempty"` // in nanoseconds
-}
 
 // PlannedFault is a fault of the scenario.
 type PlannedFault struct {

@@ -25,7 +25,7 @@ import (
 func longHistory(ops int) *history.History {
 	h := &history.History{Header: history.Header{
 		Format: history.Format, Scenario: "long", Lock: "simulated", World: "sim", Seed: 1, Version: "test",
-		Claims: history.Claims{Lease: true, Quorum: 1, Nodes: 1, Handoff: 1e9},
+		Claims: history.Terms{Claims: history.Claims{Lease: true}, Quorum: 1, Nodes: 1, Handoff: 1e9},
 	}}
 	const turn = 1e6
 	for i := range int64(ops / 2) {

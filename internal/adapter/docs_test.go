@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
@@ -47,7 +48,7 @@ func TestDocs(t *testing.T) {
 	for c := range classes {
 		words = append(words, c)
 	}
-	for _, v := range []any{request{}, Hello{}, Access{}, reply{}, Ready{}, locks.Description{}, locks.Claims{}, locks.Known{}, locks.BundledServers{}, locks.Drift{}} {
+	for _, v := range []any{request{}, Hello{}, Access{}, reply{}, Ready{}, locks.Description{}, history.Claims{}, locks.Known{}, locks.BundledServers{}, locks.Drift{}} {
 		typ := reflect.TypeOf(v)
 		for i := range typ.NumField() {
 			if name, _, _ := strings.Cut(typ.Field(i).Tag.Get("json"), ","); name != "" {

@@ -25,7 +25,7 @@ type Client struct {
 	announce func(faults.Moment)
 	settle   func(who string)  // nil in real time
 	stocks   map[string]*Stock // by the name of the lock that guards each
-	claims   history.Claims    // of the lock
+	claims   history.Terms     // of the lock
 	unasked  time.Duration     // the lease of an acquire that asks for none
 	waits    bool              // whether an acquire waits
 	explicit bool              // whether an acquire may ask for a lease of its own
@@ -42,8 +42,8 @@ type Client struct {
 func (r *Run) NewClient(n int, p *faults.Process, s locks.Session, stocks map[string]*Stock, rng *rand.Rand) *Client {
 	c := &Client{
 		work: r.Scenario.WorkloadOf(n), Proc: p, session: s, rec: r.Rec, owners: r.Owners, announce: r.Timeline.Moment, settle: r.Settle, stocks: stocks,
-		claims: r.Subject.Claims(r.Scenario.Setting()), unasked: r.defaultLease(r.Scenario.WorkloadOf(n)),
-		waits: r.Subject.Waits(), explicit: r.Subject.Promises().Explicit, poll: cmp.Or(time.Duration(r.Scenario.Workload.Poll), r.Scenario.Scaled(locks.DefaultPoll)),
+		claims: r.Subject.Terms(r.Scenario.Setting()), unasked: r.defaultLease(r.Scenario.WorkloadOf(n)),
+		waits: r.Subject.Claims.Waits, explicit: r.Subject.Claims.Explicit, poll: cmp.Or(time.Duration(r.Scenario.Workload.Poll), r.Scenario.Scaled(locks.DefaultPoll)),
 		early: r.Early,
 	}
 	for i := range c.work.AtOnce() {

@@ -109,7 +109,7 @@ func (r *Run) Header(version string) history.Header {
 	s := r.Scenario
 	h := history.Header{
 		Format: history.Format, Scenario: s.Name, Lock: r.Subject.Name(), World: r.Top.World, Seed: r.Seed, Version: version,
-		Claims: r.Subject.Claims(s.Setting()), MinGrants: s.Workload.MinGrants,
+		Claims: r.Subject.Terms(s.Setting()), MinGrants: s.Workload.MinGrants,
 		Resource: &history.Resource{Initial: Initial, Fenced: r.fenced(), FencesReads: r.fencesReads()},
 		User:     s.Workload.UserOf(),
 	}
@@ -219,7 +219,7 @@ func LongestLease(clients []*Client) time.Duration {
 // requests a lease for each acquire, the default differs, so that a lock which
 // ignores the request is detected. Built-in locks are known to respect it.
 func (r *Run) defaultLease(w scenarios.Workload) time.Duration {
-	if w.Explicit && r.Subject.ThirdParty != nil && r.Subject.Promises().Explicit {
+	if w.Explicit && r.Subject.ThirdParty != nil && r.Subject.Claims.Explicit {
 		return 2 * time.Duration(w.Lease)
 	}
 	return time.Duration(w.Lease)

@@ -44,7 +44,7 @@ func (s *Stock) write(v int64, token uint64) (was int64, ok bool) {
 
 // fenced reports whether the resources check tokens. Each lock guards its own
 // resource, because tokens of different locks have no order.
-func (r *Run) fenced() bool { return r.Subject.Fenced }
+func (r *Run) fenced() bool { return r.Subject.Claims.Fencing }
 
 // fencesReads reports whether the stock checks the tokens of reads. It does so
 // only for locks that are not built in, so that the histories of the others do not

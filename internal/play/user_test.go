@@ -77,7 +77,7 @@ func (leasedSession) Close() error                    { return nil }
 // guest is such a lock as scenarios play it. token makes its tokens; nil for none.
 func guest(t *testing.T, valid time.Duration, token func() uint64) *locks.Subject {
 	t.Helper()
-	d := locks.Description{Name: "leased", Claims: locks.Claims{Waits: true, Lease: true, Fencing: token != nil}}
+	d := locks.Description{Name: "leased", Claims: history.Claims{Waits: true, Lease: true, Fencing: token != nil}}
 	l, err := locks.NewThirdParty(d, func(e locks.Environment) (locks.Session, error) { return leasedSession{e, valid, token}, nil })
 	must.Succeed(t, err)
 	return l

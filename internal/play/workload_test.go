@@ -67,7 +67,7 @@ func (unnamed) Identity(string) string { return "" }
 // Whose a stored value is must be found out also where several owners of a process
 // may have stored it: the judges of the server log need the holder.
 func TestOwnersOfUntoldIdentities(t *testing.T) {
-	d := locks.Description{Name: "unnamed", Claims: locks.Claims{Waits: true, Lease: true}}
+	d := locks.Description{Name: "unnamed", Claims: history.Claims{Waits: true, Lease: true}}
 	l, err := locks.NewThirdParty(d, func(e locks.Environment) (locks.Session, error) {
 		return unnamed{leasedSession{Environment: e}}, nil
 	})

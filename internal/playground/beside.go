@@ -42,7 +42,7 @@ func (p *plan) survivors() []string {
 				at = 4
 			}
 		}
-		switch c := l.Promises(); {
+		switch c := l.Claims; {
 		case lock == reference:
 		case c.Renewal || c.Fencing:
 			at++

@@ -49,11 +49,11 @@ func UsersOf(s *scenarios.Scenario, l *locks.Subject, choice string) (users []st
 	}
 	if choice != history.Careless {
 		switch {
-		case !l.HasCarefulUser(s.Setting()):
+		case !l.HasCarefulUser():
 			missing = noCarefulUser
-		case s.Has(func(t history.Traits) bool { return t.Cancels }) && !l.Claims(s.Setting()).LostSign:
+		case s.Has(func(t history.Traits) bool { return t.Cancels }) && !l.Claims.LostSign:
 			missing = nothingToCancel
-		case !l.Claims(s.Setting()).LostSign && slices.ContainsFunc(s.Faults, waitsForMessage):
+		case !l.Claims.LostSign && slices.ContainsFunc(s.Faults, waitsForMessage):
 			missing = nothingToHear
 		default:
 			users = append(users, history.Careful)

@@ -9,7 +9,7 @@ import (
 )
 
 // thirdParty is a lock of somebody else's with these claims.
-func thirdParty(t *testing.T, c locks.Claims) *locks.Subject {
+func thirdParty(t *testing.T, c history.Claims) *locks.Subject {
 	t.Helper()
 	l, err := locks.NewThirdParty(locks.Description{Name: "mine", Claims: c}, nil)
 	must.Succeed(t, err)
@@ -23,7 +23,7 @@ func TestPlanUsers(t *testing.T) {
 	must.Succeed(t, err)
 	builtIn, err := locks.FindSubject("reentrant")
 	must.Succeed(t, err)
-	mine := thirdParty(t, locks.Claims{Lease: true})
+	mine := thirdParty(t, history.Claims{Lease: true})
 	for _, c := range []struct {
 		choice string
 		lock   *locks.Subject
@@ -54,7 +54,7 @@ func TestPlanUsers(t *testing.T) {
 // Whose lock has no careful user is told so, and where such a user would wait for
 // nothing that a fault could strike.
 func TestPlanWithoutCarefulUser(t *testing.T) {
-	for scenario, claims := range map[string]locks.Claims{
+	for scenario, claims := range map[string]history.Claims{
 		"contention":       {},
 		"cancelled-try":    {Lease: true, Waits: true, Cancels: true},
 		"paused-waiters":   {Lease: true, Waits: true, Messages: true},

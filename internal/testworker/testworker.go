@@ -13,6 +13,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/internal/adapter"
 	"github.com/holdfast-go/holdfast/lock"
 	"github.com/holdfast-go/holdfast/scenarios/locks"
@@ -24,7 +25,7 @@ const Lock = "golock"
 func description() locks.Description {
 	return locks.Description{
 		Name: Lock, Version: "1.0", Summary: "the reference lock in a process of its own",
-		Claims: locks.Claims{
+		Claims: history.Claims{
 			Waits: true, Cancels: true, Closes: true, Reentrant: true, Lease: true, Explicit: true, Renewal: true,
 			LostSign: true, Fencing: true, TakesBack: true, Messages: true,
 		},

@@ -28,12 +28,11 @@ var subjects = []*Subject{
 	textbookLock("set-px-lua", "SET NX PX with the owner's value, compare and delete in a script, spins", true, textbook.NewSetPXLua).with(Habits{Scripts: true}),
 	{
 		name: "set-px-renew", summary: "set-px-lua, and a scheduler that extends the lease in its last third", Groups: 1,
-		Closes: true, Habits: Habits{Scripts: true},
-		Claims: func(s Setting) history.Claims {
-			c := textbookClaims(s, true)
-			c.Renewal, c.LostSign = true, true
-			c.RenewEvery = int64(s.Lease*2/3 + s.scaled(renewScan))
-			return c
+		Claims: textbookClaims(func(c *history.Claims) { c.Renewal, c.LostSign, c.Closes = true, true, true }), Habits: Habits{Scripts: true},
+		numbers: func(s Setting) history.Terms {
+			t := textbookNumbers(s)
+			t.RenewEvery = int64(s.Lease*2/3 + s.scaled(renewScan))
+			return t
 		},
 		Open: func(e Environment) (Session, error) {
 			return renewSession{textbookSession{e, nil}, textbook.NewRenewer(e.Clients[0], textbook.Options{Lease: e.Lease, Scan: Scaled(renewScan, e.Scale), Extensions: renewExtensions})}, nil
@@ -42,47 +41,39 @@ var subjects = []*Subject{
 	},
 	{
 		name: "reentrant", summary: "the reference lock: reentrant, watchdog, pub/sub waits, Redisson's wire format", Groups: 1,
-		Closes: true, Messages: true, ShutsDown: true, Habits: Habits{Scripts: true},
-		Claims: referenceClaims, Open: openReference(), CheckName: lock.CheckName, Keeps: keepsNothing,
+		Claims: referenceClaims(nil), numbers: referenceNumbers, Habits: Habits{Scripts: true},
+		Open: openReference(), CheckName: lock.CheckName, Keeps: keepsNothing,
 	},
 	{
 		name: "reentrant-wait", summary: "the reference lock, and WAIT for one replica; given back when it does not confirm", Groups: 1, Acks: true,
-		Closes: true, Messages: true, ShutsDown: true, Habits: Habits{Scripts: true},
-		Claims: func(s Setting) history.Claims {
-			c := referenceClaims(s)
-			c.Acks = max(1, s.Acks)
-			return c
-		},
+		Claims: referenceClaims(nil), numbers: referenceNumbers, Habits: Habits{Scripts: true},
 		Open: openReference(func(e Environment) lock.Option {
 			return lock.WithReplicaAcks(max(1, e.Acks), Scaled(ackTimeout, e.Scale))
 		}), CheckName: lock.CheckName, Keeps: keepsNothing,
 	},
 	{
 		name: "multi", summary: "the reference lock on all of three independent primaries", Groups: 3,
-		Closes: true, ShutsDown: true, Habits: Habits{Scripts: true},
-		Claims: quorumClaims(3, 3), Open: openQuorum(3, func(e Environment, thread string, members []lock.Locker) lock.Locker {
+		Claims: groupClaims, numbers: referenceNumbers, Habits: Habits{Scripts: true},
+		Open: openQuorum(3, func(e Environment, thread string, members []lock.Locker) lock.Locker {
 			return lock.NewMultiLockWith(groupOptions(e, thread), members...)
 		}), CheckName: lock.CheckName, Keeps: keepsNothing,
 	},
 	{
-		name: "redlock", summary: "the reference lock on a majority of five independent primaries", Groups: 5,
-		Closes: true, ShutsDown: true, Habits: Habits{Scripts: true},
-		Claims: quorumClaims(3, 5), Open: openRedLock(3), CheckName: lock.CheckName, Keeps: keepsNothing,
+		name: "redlock", summary: "the reference lock on a majority of five independent primaries", Groups: 5, quorum: 3,
+		Claims: groupClaims, numbers: referenceNumbers, Habits: Habits{Scripts: true},
+		Open: openRedLock(3), CheckName: lock.CheckName, Keeps: keepsNothing,
 	},
 	{
-		name: "fenced", summary: "the reference lock with a fencing token, which the resource checks", Groups: 1, Fenced: true,
-		Closes: true, Messages: true, ShutsDown: true, Habits: Habits{Scripts: true},
-		Claims: func(s Setting) history.Claims {
-			c := referenceClaims(s)
-			c.Fencing = true
-			return c
-		},
+		name: "fenced", summary: "the reference lock with a fencing token, which the resource checks", Groups: 1,
+		Claims:  referenceClaims(func(c *history.Claims) { c.Fencing = true }),
+		numbers: referenceNumbers, Habits: Habits{Scripts: true},
 		Open: openReference(func(Environment) lock.Option { return lock.WithFencing() }), CheckName: lock.CheckName, Keeps: keepsToken,
 	},
 	{
-		name: "fair", summary: "the reference lock that is fair: granted in order of arrival and handed on, with a fencing token", Groups: 1, Fenced: true,
-		Closes: true, Messages: true, ShutsDown: true, Habits: Habits{Scripts: true},
-		Claims: fairClaims, Open: openFair, CheckName: lock.CheckName, Keeps: keepsToken,
+		name: "fair", summary: "the reference lock that is fair: granted in order of arrival and handed on, with a fencing token", Groups: 1,
+		Claims:  referenceClaims(func(c *history.Claims) { c.Reentrant, c.LeasePerHold, c.Fencing, c.Fairness = false, false, true, true }),
+		numbers: referenceNumbers, Habits: Habits{Scripts: true}, // a dead waiter gets the lock before it is free again
+		Open: openFair, CheckName: lock.CheckName, Keeps: keepsToken,
 	},
 }
 
@@ -92,7 +83,7 @@ var subjects = []*Subject{
 func smallRedLock() *Subject {
 	s := *MustFind("redlock")
 	s.Like, s.name, s.summary = s.name, smallRedLockName, "the reference lock on a majority of three independent primaries"
-	s.Groups, s.Claims, s.Open = 3, quorumClaims(2, 3), openRedLock(2)
+	s.Groups, s.quorum, s.Open = 3, 2, openRedLock(2)
 	return &s
 }
 
@@ -116,26 +107,36 @@ func keepsNothing(string, string) bool { return false }
 // keepsToken accepts the last token, which outlives the hold on purpose.
 func keepsToken(_, key string) bool { return strings.HasPrefix(key, "holdfast_lock_token:") }
 
-// The claims of the textbook locks, of the reference lock, and of the locks
-// made of several.
-
-func textbookClaims(s Setting, lease bool) history.Claims {
-	return history.Claims{Lease: lease, Handoff: s.handoff(DefaultPoll), Quorum: 1, Nodes: 1}
+// textbookClaims are those of a textbook lock with a lease, changed by but.
+func textbookClaims(but func(*history.Claims)) history.Claims {
+	c := history.Claims{Waits: true, Cancels: true, Lease: true, Explicit: true}
+	but(&c)
+	return c
 }
 
-func referenceClaims(s Setting) history.Claims {
-	return history.Claims{
-		Reentrant: true, Lease: true, Renewal: true, LostSign: true, TakesBack: true, LeasePerHold: true, Extends: true,
-		RenewEvery: int64(s.Lease) / 3, Handoff: s.handoff(DefaultSafetyPoll), Quorum: 1, Nodes: 1,
-		Drift: &history.Drift{Rate: 0.01, Const: int64(2 * time.Millisecond)},
+func textbookNumbers(s Setting) history.Terms {
+	return history.Terms{Handoff: s.handoff(DefaultPoll)}
+}
+
+// referenceClaims are those of the reference lock, changed by but, if it is not nil.
+func referenceClaims(but func(*history.Claims)) history.Claims {
+	c := history.Claims{
+		Waits: true, Cancels: true, Closes: true, Reentrant: true, Lease: true, Explicit: true, Renewal: true, LostSign: true,
+		TakesBack: true, LeasePerHold: true, Extends: true, ShutsDown: true, Messages: true,
 	}
+	if but != nil {
+		but(&c)
+	}
+	return c
 }
 
-func quorumClaims(quorum, nodes int) func(Setting) history.Claims {
-	return func(s Setting) history.Claims {
-		c := referenceClaims(s)
-		c.Quorum, c.Nodes, c.Extends = quorum, nodes, false
-		return c
+// groupClaims are those of a lock made of several: no single message wakes its waiters.
+var groupClaims = referenceClaims(func(c *history.Claims) { c.Extends, c.Messages = false, false })
+
+func referenceNumbers(s Setting) history.Terms {
+	return history.Terms{
+		RenewEvery: int64(s.Lease) / 3, Handoff: s.handoff(DefaultSafetyPoll),
+		Drift: &history.Drift{Rate: 0.01, Const: int64(2 * time.Millisecond)},
 	}
 }
 
@@ -151,9 +152,10 @@ type textbookSession struct {
 func textbookLock(name, summary string, lease bool, make func(redis.UniversalClient, string, string, textbook.Options) lock.Locker) *Subject {
 	return &Subject{
 		name: name, summary: summary, Groups: 1,
-		Claims: func(s Setting) history.Claims { return textbookClaims(s, lease) },
-		Open:   func(e Environment) (Session, error) { return textbookSession{e, make}, nil },
-		Keeps:  keepsNothing,
+		Claims:  textbookClaims(func(c *history.Claims) { c.Lease, c.Explicit = lease, lease }),
+		numbers: textbookNumbers,
+		Open:    func(e Environment) (Session, error) { return textbookSession{e, make}, nil },
+		Keeps:   keepsNothing,
 	}
 }
 

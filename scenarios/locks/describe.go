@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/holdfast-go/holdfast/checker/history"
 )
 
 // Description is what a lock declares: its promises, by which it is judged, and
@@ -13,10 +15,10 @@ import (
 type Description struct {
 	// Name is the lock's name in commands and reports: lower case, digits and
 	// hyphens.
-	Name    string `json:"name"`
-	Summary string `json:"summary,omitempty"` // in a line
-	Version string `json:"version,omitempty"` // of the library
-	Claims  Claims `json:"claims"`
+	Name    string         `json:"name"`
+	Summary string         `json:"summary,omitempty"` // in a line
+	Version string         `json:"version,omitempty"` // of the library
+	Claims  history.Claims `json:"claims"`
 
 	// RenewEvery is the longest gap between two renewals, as a part of the
 	// lease: a watchdog that renews every third of it has 0.34.
@@ -95,27 +97,6 @@ type BundledServers struct {
 
 // maxMembers bounds the number of bundled servers.
 const maxMembers = 9
-
-// Claims are the promises of a lock. Holdfast does not judge a promise that the
-// lock does not make.
-type Claims struct {
-	Waits     bool `json:"waits,omitempty"`      // an acquire waits until its time is over; without it every acquire is a single attempt
-	Cancels   bool `json:"cancels,omitempty"`    // an operation ends when its caller's context does
-	Closes    bool `json:"closes,omitempty"`     // the lock can be closed while it is in use
-	Reentrant bool `json:"reentrant,omitempty"`  // an owner can acquire a lock that it holds once more
-	Lease     bool `json:"lease,omitempty"`      // a hold ends by itself
-	Explicit  bool `json:"explicit,omitempty"`   // an acquire can have a lease of its own, which is not renewed
-	Renewal   bool `json:"renewal,omitempty"`    // a hold without a lease of its own is renewed while its process lives
-	LostSign  bool `json:"lost_sign,omitempty"`  // a holder is notified when its hold is lost
-	Fencing   bool `json:"fencing,omitempty"`    // every hold has a token greater than all before
-	Fairness  bool `json:"fairness,omitempty"`   // waiters get the lock in the order in which they came
-	TakesBack bool `json:"takes_back,omitempty"` // an acquire that ends without a grant leaves nothing behind
-	// LeasePerHold: the end of an inner hold leaves the lease of the outer ones.
-	LeasePerHold bool `json:"lease_per_hold,omitempty"`
-	Extends      bool `json:"extends,omitempty"`    // an owner can prolong its hold
-	ShutsDown    bool `json:"shuts_down,omitempty"` // one call releases all holds of a process and closes the lock
-	Messages     bool `json:"messages,omitempty"`   // waiters are woken by a message on a channel of Redis
-}
 
 // Known is a known violation of a lock.
 type Known struct {

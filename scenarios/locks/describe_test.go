@@ -4,13 +4,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/internal/must"
 )
 
 // What a lock says of itself decides what it is judged by, so a description
 // that makes no sense is refused with the field that is wrong.
 func TestDescriptionCheck(t *testing.T) {
-	good := Description{Name: "mine-2", Claims: Claims{Lease: true, Renewal: true}, RenewEvery: 0.34, Primaries: 5, Quorum: 3, Key: "lock:{name}", Reaches: []string{ThroughAddress}}
+	good := Description{Name: "mine-2", Claims: history.Claims{Lease: true, Renewal: true}, RenewEvery: 0.34, Primaries: 5, Quorum: 3, Key: "lock:{name}", Reaches: []string{ThroughAddress}}
 	must.Succeed(t, good.Check())
 	for says, spoil := range map[string]func(*Description){
 		"name":        func(d *Description) { d.Name = "" },

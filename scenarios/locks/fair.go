@@ -7,18 +7,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/internal/random"
 	"github.com/holdfast-go/holdfast/lock"
 )
-
-// fairClaims are the claims of the fair reference lock. Its waiters poll like
-// those of the others, and a dead waiter gets the lock before it is free again.
-func fairClaims(s Setting) history.Claims {
-	c := referenceClaims(s)
-	c.Reentrant, c.LeasePerHold, c.Fencing, c.Fairness = false, false, true, true
-	return c
-}
 
 func openFair(e Environment) (Session, error) {
 	return newCallSession(e, func(c *lock.Client, name string) lock.Locker { return &fairLocker{lock: c.NewFairLock(name)} }), nil

@@ -3,8 +3,6 @@ package locks
 import (
 	"fmt"
 	"time"
-
-	"github.com/holdfast-go/holdfast/checker/history"
 )
 
 // Mix combines two implementations that contend for the same keys: in the live
@@ -23,7 +21,7 @@ func Mix(a, b *Subject) (*Subject, error) {
 	}
 	d := Description{
 		Name: a.name + "+" + b.name, Summary: "processes of " + a.name + " and of " + b.name + " that share a lock",
-		Version: x.Version, Claims: common(x.Claims, y.Claims), Primaries: x.Groups(), Quorum: x.Needs(), Key: x.Key,
+		Version: x.Version, Claims: x.Claims.Common(y.Claims), Primaries: x.Groups(), Quorum: x.Needs(), Key: x.Key,
 		HandoffNS: max(x.HandoffNS, y.HandoffNS), Keeps: append(x.Keeps, y.Keeps...), Known: append(x.Known, y.Known...),
 	}
 	if d.Claims.Renewal {
@@ -34,22 +32,9 @@ func Mix(a, b *Subject) (*Subject, error) {
 			d.Reaches = append(d.Reaches, through)
 		}
 	}
-	return &Subject{
-		name: d.Name, summary: d.Summary, Groups: d.Groups(), Fenced: d.Claims.Fencing,
-		Claims:     func(s Setting) history.Claims { return claimsOfThirdParty(&d, s) },
-		Keeps:      func(name, key string) bool { return a.Keeps(name, key) || b.Keeps(name, key) },
-		ThirdParty: &d,
-	}, nil
-}
-
-// common are the promises that both sides make.
-func common(a, b Claims) Claims {
-	return Claims{
-		Waits: a.Waits && b.Waits, Cancels: a.Cancels && b.Cancels, Closes: a.Closes && b.Closes, Reentrant: a.Reentrant && b.Reentrant,
-		Lease: a.Lease && b.Lease, Explicit: a.Explicit && b.Explicit, Renewal: a.Renewal && b.Renewal, LostSign: a.LostSign && b.LostSign,
-		Fencing: a.Fencing && b.Fencing, Fairness: a.Fairness && b.Fairness, TakesBack: a.TakesBack && b.TakesBack, Messages: a.Messages && b.Messages,
-		LeasePerHold: a.LeasePerHold && b.LeasePerHold, Extends: a.Extends && b.Extends, ShutsDown: a.ShutsDown && b.ShutsDown,
-	}
+	mixed := fromDescription(&d, nil)
+	mixed.Keeps = func(name, key string) bool { return a.Keeps(name, key) || b.Keeps(name, key) }
+	return mixed, nil
 }
 
 // description is the description of the lock, or the one that it would have as a
@@ -59,14 +44,9 @@ func (s *Subject) description() Description {
 		return *s.ThirdParty
 	}
 	lease := time.Second
-	c := s.Claims(Setting{Lease: lease, Scale: 1})
+	t := s.Terms(Setting{Lease: lease, Scale: 1})
 	return Description{
-		Name: s.name, Summary: s.summary, Primaries: c.Nodes, Quorum: c.Quorum,
-		Claims: Claims{
-			Waits: true, Cancels: true, Closes: true, Reentrant: c.Reentrant, Lease: c.Lease, Explicit: c.Lease, Renewal: c.Renewal,
-			LostSign: c.LostSign, Fencing: c.Fencing, Fairness: c.Fairness, TakesBack: c.TakesBack, Messages: c.TakesBack && c.Nodes == 1,
-			LeasePerHold: c.LeasePerHold, Extends: c.Extends,
-		},
-		RenewEvery: float64(c.RenewEvery) / float64(lease), HandoffNS: c.Handoff - int64(handoffMargin),
+		Name: s.name, Summary: s.summary, Primaries: t.Nodes, Quorum: t.Quorum, Claims: s.Claims,
+		RenewEvery: float64(t.RenewEvery) / float64(lease), HandoffNS: t.Handoff - int64(handoffMargin),
 	}
 }

@@ -28,11 +28,11 @@ func fairQueue() (*Subject, error) {
 	}
 	s := *base
 	s.Like, s.name, s.summary = fairBase, gallery.FairQueue, "set-px-lua with a queue, granted in order of arrival"
-	s.Claims = func(sc Setting) history.Claims {
-		c := base.Claims(sc)
-		c.Fairness = true
-		c.Handoff += int64(gallery.FairPatience(sc.Poll)) // a waiter that died is waited for
-		return c
+	s.Claims.Fairness = true
+	s.numbers = func(in Setting) history.Terms {
+		t := base.numbers(in)
+		t.Handoff += int64(gallery.FairPatience(in.Poll)) // a waiter that died is waited for
+		return t
 	}
 	s.Open = func(e Environment) (Session, error) {
 		locks, err := gallery.OpenFairQueue(e.asProcess(nil))

@@ -25,15 +25,12 @@ type Subject struct {
 	name    string
 	summary string
 	Groups  int  // independent primaries it needs
+	quorum  int  // how many of them a hold needs; 0 for all
 	Acks    bool // needs a replica to wait for
-	Fenced  bool // its token guards the resource
-	// Closes, ShutsDown, Messages and Habits are features of a built-in lock
-	// besides its claims: it can be closed while it is in use, its sessions are
-	// a [Leaver], and a message on one server wakes its waiters.
-	Closes, ShutsDown, Messages bool
-	Habits                      Habits
-	Claims                      func(s Setting) history.Claims
-	Open                        func(e Environment) (Session, error) // nil for one behind an adapter
+	Claims  history.Claims
+	numbers func(s Setting) history.Terms // besides its claims, quorum and acks
+	Habits  Habits
+	Open    func(e Environment) (Session, error) // nil for one behind an adapter
 	// CheckName returns the reason why the lock cannot have a name; nil accepts
 	// all.
 	CheckName func(name string) error
@@ -99,11 +96,30 @@ func (s Setting) handoff(poll time.Duration) int64 {
 	return int64(looks + max(s.scaled(handoffMargin), 2*LongestOperation))
 }
 
+// Terms are the claims by which the lock is judged in a run, with their numbers.
+func (s *Subject) Terms(in Setting) history.Terms {
+	t := s.numbers(in)
+	t.Claims, t.Quorum, t.Nodes = s.Claims.Judged(), s.Quorum(), s.Groups
+	if s.Acks || s.ThirdParty != nil && s.ThirdParty.Acks {
+		t.Acks = max(1, in.Acks)
+	}
+	return t
+}
+
+// Quorum is the number of primaries that a hold needs.
+func (s *Subject) Quorum() int { return cmp.Or(s.quorum, s.Groups) }
+
 // HasCarefulUser reports whether a user can know the end of its hold's validity:
 // the lock has a lease, or notifies of a loss.
-func (s *Subject) HasCarefulUser(in Setting) bool {
-	c := s.Claims(in)
-	return c.Lease || c.LostSign
+func (s *Subject) HasCarefulUser() bool {
+	return s.Claims.Lease || s.Claims.LostSign
+}
+
+// Habits are features of a built-in lock that are no promises. For a third-party
+// lock they show only in a run.
+type Habits struct {
+	Scripts bool // sends scripts by their hash
+	Looks   bool // reads the key before it deletes it
 }
 
 // Session is a lock under test in one client process.

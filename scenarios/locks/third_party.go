@@ -23,11 +23,15 @@ func newThirdParty(d Description, open func(Environment) (Session, error)) (*Sub
 	if err := d.Check(); err != nil {
 		return nil, err
 	}
+	return fromDescription(&d, open), nil
+}
+
+// fromDescription is the lock that d describes.
+func fromDescription(d *Description, open func(Environment) (Session, error)) *Subject {
 	return &Subject{
-		name: d.Name, summary: d.Summary, Groups: d.Groups(), Fenced: d.Claims.Fencing,
-		Claims: func(s Setting) history.Claims { return claimsOfThirdParty(&d, s) }, Open: open,
-		Keeps: d.MayStay, ThirdParty: &d,
-	}, nil
+		name: d.Name, summary: d.Summary, Groups: d.Groups(), quorum: d.Quorum, Claims: d.Claims,
+		numbers: d.numbers, Open: open, Keeps: d.MayStay, ThirdParty: d,
+	}
 }
 
 // Description is the description of a third-party lock; false for a built-in lock.
@@ -38,9 +42,6 @@ func (s *Subject) Description() (Description, bool) {
 	return *s.ThirdParty, true
 }
 
-// Waits reports whether an acquire of the lock waits.
-func (s *Subject) Waits() bool { return s.ThirdParty == nil || s.ThirdParty.Claims.Waits }
-
 // Key is the key of a lock with a name.
 func (s *Subject) Key(name string) string {
 	if s.ThirdParty == nil {
@@ -49,27 +50,22 @@ func (s *Subject) Key(name string) string {
 	return s.ThirdParty.KeyOf(name)
 }
 
-func claimsOfThirdParty(d *Description, s Setting) history.Claims {
-	c := history.Claims{
-		Reentrant: d.Claims.Reentrant, Lease: d.Claims.Lease, Renewal: d.Claims.Renewal, Fencing: d.Claims.Fencing,
-		Fairness: d.Claims.Fairness, LostSign: d.Claims.LostSign, TakesBack: d.Claims.TakesBack, LeasePerHold: d.Claims.LeasePerHold, Extends: d.Claims.Extends,
-		RenewEvery: int64(d.RenewEvery * float64(s.Lease)), Quorum: d.Needs(), Nodes: d.Groups(),
-	}
-	if d.Acks {
-		c.Acks = max(1, s.Acks)
+// numbers are the numbers of the lock's terms.
+func (d *Description) numbers(s Setting) history.Terms {
+	t := history.Terms{
+		RenewEvery: int64(d.RenewEvery * float64(s.Lease)), LeaseUnit: d.LeaseUnitNS, LeaseMin: d.LeaseMinNS, LeaseSlack: d.LeaseSlackNS,
+		Margin: d.MarginNS, Session: d.SessionNS, KeepsConnections: d.KeepsConnections,
 	}
 	if x := d.Drift; x != nil {
-		c.Drift = &history.Drift{Rate: x.Rate, Const: x.ConstNS}
+		t.Drift = &history.Drift{Rate: x.Rate, Const: x.ConstNS}
 	}
-	c.LeaseUnit, c.LeaseMin, c.LeaseSlack, c.Margin = d.LeaseUnitNS, d.LeaseMinNS, d.LeaseSlackNS, d.MarginNS
-	c.Session, c.KeepsConnections = d.SessionNS, d.KeepsConnections
 	if d.Claims.Waits {
-		c.Handoff = int64(max(s.scaled(d.handoff()), s.Poll) + max(s.scaled(handoffMargin), 2*LongestOperation))
+		t.Handoff = int64(max(s.scaled(d.handoff()), s.Poll) + max(s.scaled(handoffMargin), 2*LongestOperation))
 		if d.Claims.Messages && s.Handoff > 0 { // the scenario is about the message, and its bound holds however often the lock looks
-			c.Handoff = min(c.Handoff, s.handoff(0))
+			t.Handoff = min(t.Handoff, s.handoff(0))
 		}
 	}
-	return c
+	return t
 }
 
 // handoff is how long a waiter may overlook a free lock.

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/lock"
 )
 
@@ -18,21 +19,21 @@ var uses = []struct {
 }{
 	{Description{
 		Name: "reentrant-do", Summary: "the reference lock, with each critical section in one call of Do",
-		Claims: useClaims(func(c *Claims) { c.TakesBack, c.Extends, c.ShutsDown, c.Messages = true, true, true, true }),
+		Claims: useClaims(func(c *history.Claims) { c.TakesBack, c.Extends, c.ShutsDown, c.Messages = true, true, true, true }),
 	}, openDo},
 	{Description{
 		Name: "reentrant-force", Summary: "the reference lock, released by ForceUnlock while its lease lasts",
-		Claims: useClaims(func(c *Claims) { c.TakesBack, c.Messages = true, true }),
+		Claims: useClaims(func(c *history.Claims) { c.TakesBack, c.Messages = true, true }),
 	}, openForce},
 	{Description{
 		Name: "multi-foreign", Summary: "MultiLock with members of somebody else, on all of three independent primaries", Primaries: 3,
-		Claims: useClaims(func(c *Claims) { c.Reentrant = true }),
+		Claims: useClaims(func(c *history.Claims) { c.Reentrant = true }),
 	}, openForeign},
 }
 
 // useClaims are the claims of every use, and more.
-func useClaims(more func(*Claims)) Claims {
-	c := Claims{Waits: true, Cancels: true, Closes: true, Lease: true, Explicit: true, Renewal: true, LostSign: true}
+func useClaims(more func(*history.Claims)) history.Claims {
+	c := history.Claims{Waits: true, Cancels: true, Closes: true, Lease: true, Explicit: true, Renewal: true, LostSign: true}
 	more(&c)
 	return c
 }

@@ -192,7 +192,7 @@ func lock(p *page, word string) {
 
 // promised names the claims of a lock.
 func promised(l *locks.Subject) []string {
-	c := l.Promises()
+	c := l.Claims
 	var all []string
 	for _, one := range []struct {
 		holds bool

@@ -75,7 +75,7 @@ func keepJournal(t *testing.T, path string, late time.Duration) {
 	r := play.NewRecorder(begin)
 	header := history.Header{
 		Format: history.Format, Scenario: "long", Lock: "simulated", World: "live", Seed: 1, Version: "test",
-		Claims: history.Claims{Lease: true, Quorum: 1, Nodes: 1, Handoff: 1e9},
+		Claims: history.Terms{Claims: history.Claims{Lease: true}, Quorum: 1, Nodes: 1, Handoff: 1e9},
 	}
 	j, err := openJournal(path, header, r)
 	must.Succeed(t, err)

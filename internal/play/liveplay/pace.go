@@ -38,7 +38,7 @@ func suitable(s *scenarios.Scenario, l *locks.Subject) float64 {
 		return unhurried
 	case l.Bundled() != nil, needsOf(s, l).replicas && s.Has(func(t history.Traits) bool { return t.StopsNode }):
 		return asWritten
-	case l.Groups > 1 && l.Claims(s.Setting()).Quorum == l.Groups:
+	case l.Groups > 1 && l.Terms(s.Setting()).Quorum == l.Groups:
 		return brisk
 	}
 	return quick

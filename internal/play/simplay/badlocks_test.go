@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/lock"
 	"github.com/holdfast-go/holdfast/scenarios"
@@ -57,7 +58,7 @@ otherwise: because
 		{"returns an error of its own", func(context.Context) error { return errors.New("full moon") }, checker.Errors, "full moon"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			bad, err := locks.NewThirdParty(locks.Description{Name: "bad", Claims: locks.Claims{Waits: true}, HandoffNS: int64(100 * time.Millisecond)},
+			bad, err := locks.NewThirdParty(locks.Description{Name: "bad", Claims: history.Claims{Waits: true}, HandoffNS: int64(100 * time.Millisecond)},
 				func(locks.Environment) (locks.Session, error) { return badSession{badLock{tt.acquire}}, nil })
 			must.Succeed(t, err)
 			p, err := Play(s, bad, 1, "test")

@@ -87,7 +87,7 @@ var bases = []Base{
 
 func of[T any](v T) *T { return &v }
 
-func fair(l *locks.Subject) bool          { return l.Promises().Fairness }
+func fair(l *locks.Subject) bool          { return l.Claims.Fairness }
 func severalOrFair(l *locks.Subject) bool { return l.Groups > 1 || fair(l) }
 func onOnePrimary(l *locks.Subject) bool  { return l.Groups < 2 }
 

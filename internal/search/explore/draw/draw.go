@@ -192,7 +192,7 @@ func (d *draw) overrides() {
 // draws from a stream of its own.
 func (d *draw) operations(rng *rand.Rand) {
 	w := &d.s.Workload
-	claims := d.lock.Promises()
+	claims := d.lock.Claims
 	if claims.Extends && rng.IntN(8) == 0 {
 		longest := slices.Max(append(slices.Clone(w.Nested), w.Lease))
 		w.Extend = longest + faults.Duration(time.Duration(rng.Int64N(int64(d.lease()))).Truncate(100*ms))

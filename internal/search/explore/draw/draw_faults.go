@@ -87,7 +87,7 @@ const remembered = faults.Duration(30_000 * ms)
 // than what a hold surely has left when it is handed on. No request is kept back for
 // longer than servers remember it.
 func (d *draw) survivable(specs []faults.Spec) bool {
-	fair := d.lock.Claims(d.s.Setting()).Fairness
+	fair := d.lock.Claims.Fairness
 	for i, s := range specs {
 		if faults.TraitsOf(s).Reorders && (s.For == 0 || s.For >= remembered) {
 			return false

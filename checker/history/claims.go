@@ -1,0 +1,109 @@
+package history
+
+import (
+	"reflect"
+	"strings"
+)
+
+// Claims are the promises of a lock: the only list of them. Holdfast does not judge
+// a promise that the lock does not make.
+type Claims struct {
+	Reentrant bool `json:"reentrant,omitempty"`  // an owner can acquire a lock that it holds once more
+	Lease     bool `json:"lease,omitempty"`      // a hold ends by itself when its lease runs out
+	Renewal   bool `json:"renewal,omitempty"`    // a hold without a lease of its own is renewed while its process lives
+	Fencing   bool `json:"fencing,omitempty"`    // every hold has a token greater than all before
+	Fairness  bool `json:"fairness,omitempty"`   // waiters get the lock in the order in which they came
+	LostSign  bool `json:"lost_sign,omitempty"`  // a holder is notified when its hold is lost
+	TakesBack bool `json:"takes_back,omitempty"` // an acquire that ends without a grant leaves nothing behind
+	// LeasePerHold: the end of an inner hold leaves the lease of the outer ones.
+	LeasePerHold bool `json:"lease_per_hold,omitempty"`
+	Extends      bool `json:"extends,omitempty"` // an owner can prolong its hold
+
+	// The rest decides what a scenario can ask of the lock; see [Claims.Judged].
+
+	Waits     bool `json:"waits,omitempty"`      // an acquire waits until its context ends; without it every acquire is a single attempt
+	Cancels   bool `json:"cancels,omitempty"`    // an operation ends when its caller's context does
+	Closes    bool `json:"closes,omitempty"`     // the lock can be closed while it is in use
+	Explicit  bool `json:"explicit,omitempty"`   // an acquire can have a lease of its own, which is not renewed
+	ShutsDown bool `json:"shuts_down,omitempty"` // one call, Shutdown(context.Context) error, releases all holds of a process and closes the lock
+	Messages  bool `json:"messages,omitempty"`   // waiters are woken by a message on a channel of Redis
+}
+
+// Judged returns the claims without those that no judge reads. A header has only
+// the others.
+func (c Claims) Judged() Claims {
+	c.Waits, c.Cancels, c.Closes, c.Explicit, c.ShutsDown, c.Messages = false, false, false, false, false, false
+	return c
+}
+
+// ClaimNames are the names of all claims, as in JSON, in the order of their
+// declaration.
+func ClaimNames() []string {
+	t := reflect.TypeFor[Claims]()
+	names := make([]string, t.NumField())
+	for i := range names {
+		names[i], _, _ = strings.Cut(t.Field(i).Tag.Get("json"), ",")
+	}
+	return names
+}
+
+// Has reports whether a claim with a name of [ClaimNames] is among them.
+func (c Claims) Has(name string) bool {
+	for i, n := range ClaimNames() {
+		if n == name {
+			return reflect.ValueOf(c).Field(i).Bool()
+		}
+	}
+	return false
+}
+
+// Common returns the claims that both locks make.
+func (c Claims) Common(other Claims) Claims {
+	both := reflect.ValueOf(&c).Elem()
+	for i := range both.NumField() {
+		both.Field(i).SetBool(both.Field(i).Bool() && reflect.ValueOf(other).Field(i).Bool())
+	}
+	return c
+}
+
+// Terms are the claims of a lock and the numbers that belong to them in one run. All
+// durations are in nanoseconds.
+type Terms struct {
+	Claims
+
+	// RenewEvery is the longest gap between two renewals of a live hold on the
+	// server, without a fault. 0 unless Renewal.
+	RenewEvery int64 `json:"renew_every,omitempty"`
+	// Handoff is the longest time for which a waiter may overlook a free lock.
+	Handoff int64 `json:"handoff,omitempty"`
+	// Quorum is the number of the Nodes servers that a hold needs. At least 1.
+	Quorum int `json:"quorum,omitempty"`
+	Nodes  int `json:"nodes,omitempty"`
+	// Acks is the number of replicas of a server that have confirmed a hold
+	// when it is granted; 0 for none.
+	Acks int `json:"acks,omitempty"`
+
+	// Drift is the drift of servers' clocks during a lease that the lock
+	// survives; nil for none. Redlock's is 1 % and 2 ms.
+	Drift *Drift `json:"drift,omitempty"`
+	// LeaseUnit is the unit to which the lock rounds a lease up, LeaseMin its
+	// shortest lease, and LeaseSlack the longest time by which it exceeds a
+	// lease.
+	LeaseUnit  int64 `json:"lease_unit,omitempty"`
+	LeaseMin   int64 `json:"lease_min,omitempty"`
+	LeaseSlack int64 `json:"lease_slack,omitempty"`
+	// Session is the longest time in which servers end a hold after its process
+	// dies or its connection ends; 0 for a lock without a session.
+	Session int64 `json:"session,omitempty"`
+	// Margin is the time before the end of its lease at which a holder is
+	// notified of its loss.
+	Margin int64 `json:"margin,omitempty"`
+	// KeepsConnections: connections last as long as their process.
+	KeepsConnections bool `json:"keeps_connections,omitempty"`
+}
+
+// Drift is an allowance for clocks: Rate times the lease, plus Const.
+type Drift struct {
+	Rate  float64 `json:"rate,omitempty"`
+	Const int64   `json:"const,omitempty"` // in nanoseconds
+}
