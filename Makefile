@@ -201,6 +201,9 @@ adapters:
 	@if command -v python3 >/dev/null 2>&1; then cd adapters/python && python3 -m venv .venv && .venv/bin/pip install -q -r requirements.txt; \
 	else echo "adapters/python: skipped, it needs Python 3"; fi
 
+# The rows of a matrix in Markdown, without those in which every cell is ok or does not apply.
+NOT_OK = awk -F '|' '!/^\| /{ print; next } { for (i = 3; i < NF; i++) if ($$i !~ /^ *(✓|–)? *$$/) { print; next } }'
+
 # The locks of each LIBRARY in every scenario on real servers, as a table in its page
 # of docs/findings. An adapter that is not built is left out, in words.
 LIBRARY ?= redsync redislock rueidislock go-zero redisson node-redlock redis-py etcd
@@ -211,7 +214,8 @@ findings: adapters
 		case ' $(LIBRARY) ' in *" $$lib "*) ;; *) return 0;; esac; \
 		if ! out=$$("$$dir/holdfast" adapter describe -- $$2 2>&1); then echo "$$lib is left out: $$out"; return 0; fi; \
 		set -- run --world live "$$@"; \
-		{ printf '    holdfast %s\n\n' "$$*"; "$$dir/holdfast" "$$@" --format markdown --out "$$dir/$$lib" || code=$$?; } >"$$dir/table"; \
+		{ printf '    holdfast %s\n\n' "$$*"; "$$dir/holdfast" "$$@" --format markdown --out "$$dir/$$lib" || code=$$?; } >"$$dir/whole"; \
+		$(NOT_OK) "$$dir/whole" >"$$dir/table"; \
 		case $$code in 0|1|3) $(FILL) "$$page" >"$$dir/page" && cp "$$dir/page" "$$page";; esac; \
 		test $$code -le $$worst || worst=$$code; \
 	}; \
