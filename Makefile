@@ -19,7 +19,7 @@ REQUIRE =
 SKIPPED = $(CURDIR)/.skipped
 export STATICCHECK GOVULNCHECK REQUIRE SKIPPED
 
-.PHONY: test tests nightly setup lint unit race guests oldest vuln adapters explored findings bench bench-judges bench-check bench-locks soak fuzz track-record fidelity sweeps outsiders mutation systems help
+.PHONY: test tests nightly setup lint unit race guests oldest vuln adapters findings bench bench-judges bench-check bench-locks soak fuzz track-record fidelity sweeps outsiders mutation systems help
 
 help:
 	@echo "make test    everything: format, vet, staticcheck, tests, race detector, adapters, govulncheck;"
@@ -39,7 +39,6 @@ help:
 	@echo "make findings       play every lock in every scenario on real servers, and write the table of each page of docs/findings, or of LIBRARY"
 	@echo "make placed         place every single fault in each lock, and write the tables of docs/exhaustive.md"
 	@echo "make systems        play the locks of other systems in HAZARDS, and write the table of docs/systems.md"
-	@echo "make explored       explore four locks for a minute each, and write docs/tables/exploring.md"
 	@echo "make sweeps         measure how likely the hazards are, and write the tables and pictures of docs/sweep.md"
 	@echo "make playground     write the playground as files for a web server, the simulator as WebAssembly, into SITE=holdfast-playground"
 	@echo "make fidelity       play the catalogue in both worlds, and write docs/tables/fidelity.md"
@@ -271,22 +270,11 @@ sweeps:
 	@$(BUILT); \
 	sweep() { name=$$1; shift; "$$dir/holdfast" sweep "$$@" --format markdown --out "$$dir/out" >"$$dir/$$name"; cp "$$dir/out/sweep.svg" "docs/sweep-$$name.svg"; }; \
 	sweep lag failover-at-random --lock reentrant --over lag=1ms~500ms:10 --seeds 2000; \
-	"$$dir/holdfast" sweep failover-at-random --lock reentrant --over lag=5ms --seeds 10000 --format markdown >"$$dir/five"; \
 	sweep acks failover-of-two-at-random --lock reentrant-wait --over lag=50ms,100ms,200ms,400ms --over acks=1,2 --seeds 1000; \
 	sweep pause pause-at-random --lock reentrant --over pause=5s..12s:15 --seeds 500; \
 	sweep pause-and-lease pause-at-random --lock reentrant --over pause=4s..16s:7 --over lease=6s..15s:4 --seeds 100; \
+	for name in pause pause-and-lease; do grep -v '^|' "$$dir/$$name" | cat -s >"$$dir/text" && cp "$$dir/text" "$$dir/$$name"; done; \
 	$(FILL) docs/sweep.md >"$$dir/page" && cp "$$dir/page" docs/sweep.md
-
-# What exploring finds in a minute, in docs/tables/exploring.md. Exit code 1 is that it
-# finds something, as it should.
-explored:
-	@$(BUILT); page=$$PWD/docs/tables/exploring.md; bin=$$dir/holdfast; mkdir "$$dir/found" && cd "$$dir/found"; \
-	for lock in set-px-lua reentrant redlock reentrant-wait; do \
-		set -- explore --lock $$lock --all --time 60s --catalogue --out $$lock; code=0; \
-		{ printf '    holdfast %s\n\n' "$$*"; "$$bin" "$$@" --format markdown || code=$$?; } >"$$dir/$$lock"; \
-		test $$code = 1; \
-	done; \
-	$(FILL) "$$page" >"$$dir/page" && cp "$$dir/page" "$$page"
 
 # What every single fault shows of each lock: all of it for the locks on one primary,
 # and parts of what takes longer. docs/exhaustive.md has a row for each, and
