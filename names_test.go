@@ -25,7 +25,6 @@ var update = flag.Bool("update", false, "write the lists of faults anew")
 // else, by file or folder.
 var otherMeanings = []struct{ in, word, means string }{
 	{"checker/beliefs.go", "crash", "how a hold ended"},
-	{"checker/trace_index.go", "crash", "how a hold ended"},
 	{"reports/", "crash", "how a hold ended, and a mark in a drawing"},
 	{"sim/message.go", "reset", "how a connection ended"},
 	{"internal/live/servers/cluster.go", "failover", "a command of Redis"},

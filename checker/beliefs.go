@@ -2,8 +2,10 @@ package checker
 
 import (
 	"cmp"
+	"fmt"
 	"iter"
 	"slices"
+	"sort"
 
 	"github.com/holdfast-go/holdfast/checker/history"
 )
@@ -69,8 +71,22 @@ func Overlaps(beliefs []Belief) iter.Seq[Overlap] {
 	}
 }
 
-// beliefs derives the beliefs of every owner from its operations and notes alone.
-func beliefs(t *trace) []Belief {
+// believers are the owners and their beliefs, which follow from their operations and
+// notes alone.
+type believers struct {
+	*index
+	beliefs []Belief
+	ended   map[string][]int32 // lock -> its beliefs by their end
+}
+
+func newBelievers(x *index) *believers {
+	t := &believers{index: x, beliefs: beliefsIn(x)}
+	t.indexBeliefs()
+	return t
+}
+
+// beliefsIn lists the beliefs of every owner, by their start.
+func beliefsIn(t *index) []Belief {
 	grants := 0
 	for _, o := range t.ops {
 		if o.granted() {
@@ -93,48 +109,8 @@ func beliefs(t *trace) []Belief {
 	return out
 }
 
-// step is an event that may change an owner's belief.
-type step struct {
-	t    int64
-	o    *op
-	ret  bool // the return of o, else its invocation
-	lost bool // when o is nil: told that the hold is lost, else crashed
-}
-
-// steps lists an owner's operations and notices about one lock, in order. At one
-// time, its operations come first.
-func (t *trace) steps(k ownerLock) []step {
-	a := t.account(k)
-	if a.steps != nil {
-		return a.steps
-	}
-	var told []step
-	for _, n := range t.notesOf[t.client[k.owner]] {
-		if n.F == history.Lost && ((n.Owner != "" && n.Owner != k.owner) || (n.Lock != "" && n.Lock != k.lock)) {
-			continue
-		}
-		told = append(told, step{t: n.Time, lost: n.F == history.Lost})
-	}
-	out := make([]step, 0, 2*len(a.ops.all)+len(told))
-	add := func(s step) {
-		for len(told) > 0 && told[0].t < s.t {
-			out, told = append(out, told[0]), told[1:]
-		}
-		out = append(out, s)
-	}
-	for _, o := range a.ops.all { // one after the other: an owner has one open at a time
-		add(step{t: o.inv, o: o})
-		if !o.open() {
-			add(step{t: o.ret, o: o, ret: true})
-		}
-	}
-	out = append(out, told...)
-	a.steps = out
-	return out
-}
-
 // beliefsOf adds an owner's beliefs about one lock.
-func beliefsOf(t *trace, k ownerLock, all []Belief) []Belief {
+func beliefsOf(t *index, k ownerLock, all []Belief) []Belief {
 	var cur *Belief
 	count := 0
 	begin := func(o *op) {
@@ -196,18 +172,73 @@ func beliefsOf(t *trace, k ownerLock, all []Belief) []Belief {
 	return all
 }
 
-// left is the number of holds that remain by the answer to a release, and that it
-// therefore has not ended. For a release of unknown outcome the answer to its
-// repetition counts. It is 0 if no answer reports any.
-func (t *trace) left(o *op) int {
-	if !t.claims.Reentrant || o.f != history.Release {
-		return 0
+// indexBeliefs lists the beliefs on every lock by their end.
+func (t *believers) indexBeliefs() {
+	t.ended = map[string][]int32{}
+	for i := range t.beliefs {
+		l := t.beliefs[i].Lock
+		t.ended[l] = append(t.ended[l], int32(i))
 	}
-	for o != nil && o.f == history.Release && o.kind == history.Info {
-		o = o.next()
+	for _, list := range t.ended {
+		slices.SortStableFunc(list, func(a, b int32) int { return cmp.Compare(t.beliefs[a].To, t.beliefs[b].To) })
 	}
-	if o != nil && o.f == history.Release && o.kind == history.OK {
-		return o.res.Count
+}
+
+// lastHolder is the acquire of the latest hold that had ended by a time.
+func (t *believers) lastHolder(lock string, by int64) *op {
+	if c := t.lastBelief(lock, by); c != nil {
+		return t.op(c.AcquireOp)
 	}
-	return 0
+	return nil
+}
+
+// lastHeld describes the last holder of a lock by a time, and the end of its hold.
+func (t *believers) lastHeld(lock string, by int64) string {
+	c := t.lastBelief(lock, by)
+	if c == nil {
+		return "nobody had held it before"
+	}
+	how := "let go"
+	switch c.EndedBy {
+	case "lost":
+		how = "learned that it had lost it"
+	case "crash":
+		how = "was gone"
+	}
+	return fmt.Sprintf("%s, the last to hold it, %s at %s", c.Owner, how, at(c.To))
+}
+
+func (t *believers) lastBelief(lock string, by int64) *Belief {
+	list := t.ended[lock]
+	i := sort.Search(len(list), func(i int) bool { return t.beliefs[list[i]].To > by }) - 1
+	if i < 0 {
+		return nil
+	}
+	for i > 0 && t.beliefs[list[i-1]].To == t.beliefs[list[i]].To {
+		i-- // of several, the one that began first
+	}
+	return &t.beliefs[list[i]]
+}
+
+// beliefAt is the belief under which an owner acted at a time, or nil.
+func (t *believers) beliefAt(k ownerLock, when int64) *Belief {
+	list := t.ended[k.lock]
+	for i := sort.Search(len(list), func(i int) bool { return t.beliefs[list[i]].To >= when }); i < len(list); i++ {
+		if c := &t.beliefs[list[i]]; c.Owner == k.owner && c.From <= when {
+			return c
+		}
+	}
+	return nil
+}
+
+// nextBelief is the first belief of another owner on the lock of the ith one, after that
+// and before a time; or nil.
+func (t *believers) nextBelief(i int, before int64) *Belief {
+	c := &t.beliefs[i]
+	for j := i + 1; j < len(t.beliefs) && t.beliefs[j].From < before; j++ {
+		if o := &t.beliefs[j]; o.Lock == c.Lock && o.Owner != c.Owner {
+			return o
+		}
+	}
+	return nil
 }

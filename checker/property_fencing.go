@@ -18,9 +18,9 @@ var fencingProperty = property{
 	judge:   plainly(func(t *trace) Verdict { return t.fencing }),
 }
 
-// fencing checks that tokens grow from hold to hold. The token of a grant must be
+// judgeFencing checks that tokens grow from hold to hold. The token of a grant must be
 // above those of all holds that were certainly earlier, and differ from all others.
-func fencing(t *trace) Verdict {
+func judgeFencing(t *trace) Verdict {
 	v := Verdict{Outcome: OutcomeOK}
 	for _, k := range t.owners {
 		v = earlier(v, t.stableTokens(k))

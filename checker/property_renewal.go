@@ -255,3 +255,19 @@ func (t *trace) heldUpSince(client string, from, to int64) bool {
 		return f.touchesClient(client) && (f.holdsMessages() || f.StopsProcess)
 	}) == to-from
 }
+
+// silentWhenClosed checks that a client renews nothing after it closed its lock.
+func (t *trace) silentWhenClosed(k ownerLock) Verdict {
+	client := t.client[k.owner]
+	closed := t.closed.at(client)
+	if closed == never {
+		return Verdict{Outcome: OutcomeOK}
+	}
+	for _, c := range t.account(k).changes.from(closed + closingSlack + t.allow.machine) {
+		if c.command() && c.By == client && c.holder == k.owner && c.raises() {
+			return violation(c.t, opIDs(t.grantOf(k.owner, k.lock, c.t)), "%s renewed the hold of %s on %s at %s, after it had closed its lock at %s",
+				client, k.owner, c.Node, at(c.t), at(closed))
+		}
+	}
+	return Verdict{Outcome: OutcomeOK}
+}

@@ -1,14 +1,10 @@
 package checker
 
 import (
-	"fmt"
-	"iter"
 	"slices"
 	"strings"
 
 	"github.com/holdfast-go/holdfast/checker/history"
-	"github.com/holdfast-go/holdfast/checker/internal/linear"
-	"github.com/holdfast-go/holdfast/internal/english"
 )
 
 // change is a Server event with resolved names: its lock, the group of its server,
@@ -121,12 +117,22 @@ func (b *byGroup[T]) remove(group string) {
 	*b = slices.DeleteFunc(*b, func(g ofGroup[T]) bool { return g.group == group })
 }
 
-// indexServers resolves the Server events. A lock may store no identity, or an unknown
+// serverLog is what the servers did to the lock keys, in changes and in spans of
+// holding.
+type serverLog struct {
+	*index
+	*faultLog
+	changes []change // of every server, in order of time
+	spans   []span   // who held what on which server, by start
+}
+
+// newServerLog resolves the Server events. A lock may store no identity, or an unknown
 // one. Then its owner is the one whose acquire was open when a command of its client
 // made the holder appear.
-func (t *trace) indexServers(logged []*history.Event) {
-	if t.h.Header.Unwatched {
-		return
+func newServerLog(x *index, f *faultLog) *serverLog {
+	t := &serverLog{index: x, faultLog: f}
+	if x.h.Header.Unwatched {
+		return t
 	}
 	known := map[string]bool{}
 	for _, k := range t.owners {
@@ -142,8 +148,8 @@ func (t *trace) indexServers(logged []*history.Event) {
 		}
 		return stored
 	}
-	t.changes = make([]change, 0, len(logged))
-	for _, e := range logged {
+	t.changes = make([]change, 0, len(t.logged))
+	for _, e := range t.logged {
 		s := e.Server
 		c := change{ServerEvent: s, t: e.Time, lock: t.lockOf(e), group: groupOf(s.Node)}
 		c.was = resolve(s, s.WasHolder)
@@ -158,28 +164,13 @@ func (t *trace) indexServers(logged []*history.Event) {
 	t.indexChanges()
 	t.indexSpans()
 	t.indexHolding()
-}
-
-// lockOf names the lock of a Server event: its own field, else the key if a lock
-// has that name, else the only lock.
-func (t *trace) lockOf(e *history.Event) string {
-	name := e.Lock
-	if name == "" {
-		name = e.Server.Key
-	}
-	if t.byLock[name] != nil {
-		return name
-	}
-	if len(t.locks) == 1 {
-		return t.locks[0]
-	}
-	return e.Server.Key
+	return t
 }
 
 // indexSpans turns changes into intervals of holding, by their start. A hold ends
 // at the next change that ends it or at the end of its TTL, whichever is first.
 // After a fault on the server's clock only the change counts.
-func (t *trace) indexSpans() {
+func (t *serverLog) indexSpans() {
 	type place struct{ node, key string }
 	type holding struct {
 		span    int // the open one, -1 for none
@@ -232,12 +223,13 @@ func (t *trace) indexSpans() {
 	}
 }
 
-func anyServer(*span) bool   { return true }
+func anyServer(*span) bool { return true }
+
 func onPrimary(s *span) bool { return !s.replica }
 
 // groupsHolding counts the groups with a hold of an owner at any instant of [from, to]
 // on a server that counts.
-func (t *trace) groupsHolding(lock, owner string, from, to int64, counts func(*span) bool) int {
+func (t *serverLog) groupsHolding(lock, owner string, from, to int64, counts func(*span) bool) int {
 	var groups []string
 	for s := range t.account(ownerLock{owner, lock}).heldAt(from, to) {
 		if counts(s) && !slices.Contains(groups, s.group) {
@@ -250,219 +242,46 @@ func (t *trace) groupsHolding(lock, owner string, from, to int64, counts func(*s
 	return len(groups)
 }
 
-// keptByClock is how long a server kept the hold of an acquire because a fault moved its
-// clock, and the reason; 0 if no clock did. The movement bounds it.
-func (t *trace) keptByClock(o *op) (kept int64, how string) {
-	if o == nil || t.claims.Nodes > 1 {
-		return 0, ""
+// changeList are changes in order of time.
+type changeList struct {
+	all  []*change
+	near int // where the last search ended
+}
+
+// indexChanges lists the changes of every lock, and those that gave it to an owner,
+// kept it for the owner, or removed it.
+func (t *serverLog) indexChanges() {
+	note := func(owner string, c *change) {
+		l := &t.account(ownerLock{owner, c.lock}).changes
+		l.all = append(l.all, c)
 	}
-	next := t.untilNext(o)
-	for s := range o.own.heldAt(o.inv, plus(next, t.allow.settling)) {
-		if s.replica && !t.replaced(s.group, s.to) || !s.replica && s.from > next {
-			continue
+	for i := range t.changes {
+		c := &t.changes[i]
+		note("", c)
+		if c.holder != "" {
+			note(c.holder, c)
 		}
-		longer := int64(0)
-		for _, f := range t.faults {
-			if !f.MovesClock || !f.touchesGroup(s.group) || f.from > s.to || f.to < s.from && !s.replica {
-				continue
-			}
-			if s.replica { // it has the end of the lease from its primary, whose clock was ahead
-				longer = plus(longer, f.setsForth(s.to))
-				continue
-			}
-			longer = plus(longer, f.setsBack(s.from, s.to))
-			how = fmt.Sprintf("a fault moved the clock of %s at %s, and it kept the hold of %s for longer than its lease", s.node, at(f.from), o.owner)
-		}
-		if longer > 0 {
-			if s.replica {
-				how = fmt.Sprintf("%s took the place of a server whose clock was ahead, and kept the hold of %s for longer than its lease", s.node, o.owner)
-			}
-			return min(s.to-s.from, plus(t.leaseOnServer(o, t.leaseOf(o)), longer)), how
-		}
-	}
-	return 0, how
-}
-
-// keptUnseen is keptByClock for the ith belief of a history without a server log. The
-// server may have kept the hold until its release, or until the next grant.
-func (t *trace) keptUnseen(i int, end *op) (kept int64, how string) {
-	c := &t.beliefs[i]
-	o := t.op(c.AcquireOp)
-	lease := t.leaseOf(o)
-	if len(t.changes) > 0 || t.claims.Nodes > 1 || c.Renewed || lease == never || end != nil && end.kind == history.Fail {
-		return 0, ""
-	}
-	longer, until := int64(0), int64(never)
-	if end != nil && end.kind == history.OK {
-		until = end.ret
-	}
-	if next := t.nextBelief(i, until); next != nil {
-		until = next.From
-	}
-	for _, f := range t.faults {
-		if !f.MovesClock || f.to < o.inv || f.ClockRate == 0 && f.from < o.inv || f.from > plus(o.ret, lease) {
-			continue
-		}
-		if n := f.setsBack(o.inv, until); n > 0 {
-			longer = plus(longer, n)
-			how = fmt.Sprintf("a fault moved the clock of a server at %s, and it may have kept the hold of %s for longer than its lease", at(f.from), o.owner)
-		}
-	}
-	return min(plus(t.onServer(lease), longer), until-o.ret), how
-}
-
-// setsBack is how far a fault at most sets a server's clock back between two times.
-func (s *faultSpan) setsBack(from, to int64) int64 {
-	switch {
-	case s.ClockRate != 0:
-		return max(0, int64((1-s.ClockRate)*float64(min(to, s.to)-max(from, s.from))))
-	case s.ClockJump != 0:
-		return max(0, -s.ClockJump)
-	}
-	return never
-}
-
-// setsForth is by how much a fault moves a clock forward before a time.
-func (s *faultSpan) setsForth(to int64) int64 {
-	switch {
-	case s.ClockRate != 0:
-		return max(0, int64((s.ClockRate-1)*float64(min(to, s.to)-s.from)))
-	case s.ClockJump != 0:
-		return max(0, s.ClockJump)
-	}
-	return never
-}
-
-// untilNext is how long an operation may be carried out: until it returned, or,
-// when its outcome is unknown, until its owner asked again.
-func (t *trace) untilNext(o *op) int64 {
-	if !o.unclear() {
-		return o.ret
-	}
-	return o.nextInv()
-}
-
-// commandOf reports whether a command of an operation's client made a change on
-// its lock.
-func (t *trace) commandOf(c *change, o *op) bool {
-	return c.command() && c.By == o.client && c.lock == o.lock
-}
-
-// commandsOf yields the changes that an operation may have made, see commandOf.
-func (t *trace) commandsOf(o *op) iter.Seq[*change] {
-	return func(yield func(*change) bool) {
-		to := t.untilNext(o)
-		for _, c := range o.own.changes.from(o.inv) {
-			if c.t > to || t.commandOf(c, o) && !yield(c) {
-				return
-			}
+		if c.was != "" && c.was != c.holder {
+			note(c.was, c)
 		}
 	}
 }
 
-// branches divides the operations on a lock after a fault that left two servers of a
-// group that both answer. Each server has the operations that it carried out, and those
-// from before. A refusal that no log shows is left out, as either server may have given
-// it. A hold that was released on the other server lasts as long as this one kept it.
-// There are no branches if only one server carried out operations. Without a log all
-// operations after the fault are left out.
-func (t *trace) branches(lock string, ops []linear.Op) (branches [][]linear.Op, why string) {
-	fork := slices.IndexFunc(t.faults, func(f *faultSpan) bool { return f.Forks })
-	if fork < 0 || t.claims.Nodes > 1 {
-		return nil, ""
-	}
-	since := t.faults[fork].from
-	if len(t.changes) == 0 {
-		before := slices.DeleteFunc(slices.Clone(ops), func(p linear.Op) bool { return t.op(p.ID).ret >= since })
-		return [][]linear.Op{before}, fmt.Sprintf("two servers may have answered after the fault at %s", at(since))
-	}
-	on := make(map[int64][]string, len(ops)) // which servers carried out an operation
-	var nodes []string
-	for i := range ops {
-		id := ops[i].ID
-		on[id] = t.carriedOutBy(t.op(id))
-		for _, node := range on[id] {
-			if t.op(id).ret >= since && !slices.Contains(nodes, node) {
-				nodes = append(nodes, node)
-			}
-		}
-	}
-	if len(nodes) < 2 {
-		return nil, ""
-	}
-	slices.Sort(nodes)
-	for _, node := range nodes {
-		branches = append(branches, t.branch(lock, node, since, ops, on))
-	}
-	return branches, fmt.Sprintf("%s both answered after the fault at %s, and neither knew of the other", english.And(nodes), at(since))
+// spanIndex lists spans by their start.
+type spanIndex struct {
+	all  []*span
+	ends ends
+	near int // where the last search ended
 }
 
-// branch are the operations on one of two servers that both answer.
-func (t *trace) branch(lock, node string, since int64, ops []linear.Op, on map[int64][]string) []linear.Op {
-	branch := make([]linear.Op, 0, len(ops))
-	place := make(map[int64]int, len(ops))
-	for _, p := range ops {
-		if o := t.op(p.ID); o != nil && o.ret >= since && !slices.Contains(on[p.ID], node) {
-			silent := len(on[p.ID]) == 0
-			switch p.Kind {
-			case linear.GaveBack:
-				if !silent {
-					p.Kind, p.Return = linear.MaybeGave, linear.Forever
-				}
-			case linear.MaybeGave:
-			case linear.GotLock, linear.MaybeGot:
-				if !silent {
-					continue
-				}
-			default:
-				continue
-			}
-		}
-		place[p.ID] = len(branch)
-		branch = append(branch, p)
+func (t *serverLog) indexHolding() {
+	add := func(owner string, s *span) {
+		x := &t.account(ownerLock{owner, s.lock}).spans
+		x.all = append(x.all, s)
+		x.ends.add(s.to)
 	}
-	for i := range t.beliefs {
-		c := &t.beliefs[i]
-		end := t.endingOf(c)
-		if c.Lock != lock || end != nil && (end.ret < since || slices.Contains(on[end.id], node)) {
-			continue
-		}
-		asked := t.op(c.AcquireOp)
-		if p, has := place[asked.id]; has && branch[p].Kind == linear.GotLock {
-			until := max(asked.ret, since) // the servers were one until then
-			for s := range asked.own.heldAt(asked.inv, until) {
-				if s.node == node {
-					until = max(until, s.to)
-					break
-				}
-			}
-			if !t.takenAway(asked, node, until) {
-				branch[p].Renewed, branch[p].Lease = false, min(branch[p].Lease, max(1, until-asked.ret))
-			}
-		}
+	for i := range t.spans {
+		add("", &t.spans[i])
+		add(t.spans[i].holder, &t.spans[i])
 	}
-	return branch
-}
-
-// takenAway reports whether a command of another client ended a hold on a server.
-func (t *trace) takenAway(asked *op, node string, when int64) bool {
-	for _, c := range asked.own.changes.between(when, when) {
-		if c.Node == node && c.was == asked.owner && c.ends() {
-			return c.command() && c.By != asked.client
-		}
-	}
-	return false
-}
-
-// carriedOutBy are the servers on which an operation changed what its owner has.
-func (t *trace) carriedOutBy(o *op) (nodes []string) {
-	if o == nil {
-		return nil
-	}
-	for c := range t.commandsOf(o) {
-		if !slices.Contains(nodes, c.Node) {
-			nodes = append(nodes, c.Node)
-		}
-	}
-	return nodes
 }

@@ -1,6 +1,11 @@
 package checker
 
-import "github.com/holdfast-go/holdfast/checker/internal/linear"
+import (
+	"fmt"
+	"strings"
+
+	"github.com/holdfast-go/holdfast/checker/internal/linear"
+)
 
 // Outcome is the decision of a judge.
 type Outcome = linear.Outcome
@@ -37,3 +42,31 @@ type Verdict struct {
 
 // Faulty reports whether the lock broke a promise that it could have kept.
 func (v Verdict) Faulty() bool { return v.Outcome == Violated && v.Inherent == "" }
+
+// noServerLog is the reason of verdicts that need Server events and have none.
+const noServerLog = "no server log"
+
+// violation is a violated verdict.
+func violation(ns int64, ops []int64, format string, args ...any) Verdict {
+	reason := strings.Join(strings.Fields(fmt.Sprintf(format, args...)), " ")
+	return Verdict{Outcome: Violated, Reason: reason, AtMS: ms(ns), Ops: ops}
+}
+
+// byServers marks a verdict as resting on the server log.
+func byServers(v Verdict) Verdict {
+	v.Evidence = "server log"
+	return v
+}
+
+// earlier returns the worse of two verdicts, which may be ok. A violation that is the
+// lock's fault is worse than an inherent one, and then the earlier one is.
+func earlier(a, b Verdict) Verdict {
+	first := b
+	switch {
+	case a.Outcome != Violated:
+	case b.Outcome != Violated, a.Faulty() && !b.Faulty(), a.Faulty() == b.Faulty() && a.AtMS <= b.AtMS:
+		first = a
+	}
+	first.Excused = a.Excused + b.Excused
+	return first
+}

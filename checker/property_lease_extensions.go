@@ -71,17 +71,6 @@ func (t *trace) extendedInTime(o *op) Verdict {
 		o.owner, at(o.ret), long(o.args.Lease), at(owed)))
 }
 
-// beliefAt is the belief under which an owner acted at a time, or nil.
-func (t *trace) beliefAt(k ownerLock, when int64) *Belief {
-	list := t.ended[k.lock]
-	for i := sort.Search(len(list), func(i int) bool { return t.beliefs[list[i]].To >= when }); i < len(list); i++ {
-		if c := &t.beliefs[list[i]]; c.Owner == k.owner && c.From <= when {
-			return c
-		}
-	}
-	return nil
-}
-
 // extends follows an extension of the owner, of the innermost of its holds.
 func (w *leaseWalk) extends(c *change) {
 	if len(w.holds) == 0 || !c.raises() || c.By != w.client[w.owner] {

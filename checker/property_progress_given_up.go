@@ -175,3 +175,19 @@ func (t *trace) heedsCancel(o *op) Verdict {
 	}
 	return Verdict{Outcome: OutcomeOK}
 }
+
+// endsWithClose checks that an acquire returns soon and without a grant after its
+// client closed the lock.
+func (t *trace) endsWithClose(o *op) Verdict {
+	closed := t.closed.at(o.client)
+	if closed == never || o.inv > closed || o.ret <= plus(closed, t.allow.waitSlack) {
+		return Verdict{Outcome: OutcomeOK}
+	}
+	end := t.waitEnd(o)
+	excused := t.overlap(closed, end, t.allow.healing, touches(o.client))
+	if end-closed-excused <= t.allow.waitSlack {
+		return Verdict{Outcome: OutcomeOK}
+	}
+	return violation(closed+t.allow.waitSlack, opIDs(o), "%s closed its lock at %s; the acquire of %s, begun at %s, went on for %s",
+		o.client, at(closed), o.owner, at(o.inv), long(end-closed))
+}

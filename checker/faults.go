@@ -19,6 +19,22 @@ type faultSpan struct {
 	lasted   bool // it is not one that is over at once
 }
 
+// faultLog has what the faults of a history did, and when.
+type faultLog struct {
+	faults []*faultSpan // by start
+	healed ends         // of faults
+	struck map[strike]int64
+	pace   allowances
+}
+
+func newFaultLog(h *history.History, pace allowances) *faultLog {
+	t := &faultLog{faults: faultSpans(h, pace.settling), struck: map[strike]int64{}, pace: pace}
+	for _, f := range t.faults {
+		t.healed.add(f.to)
+	}
+	return t
+}
+
 // faultSpans finds the strikes of faults. An instant fault lasts for settling.
 func faultSpans(h *history.History, settling int64) []*faultSpan {
 	var spans []*faultSpan
@@ -102,13 +118,13 @@ func (s *faultSpan) groups() []string {
 
 // overlap is the part of [from, to] that the selected faults cover, each extended
 // by extra.
-func (t *trace) overlap(from, to, extra int64, pick func(*faultSpan) bool) int64 {
+func (t *faultLog) overlap(from, to, extra int64, pick func(*faultSpan) bool) int64 {
 	return t.overlapBy(from, to, extra, func(*faultSpan) int64 { return extra }, pick)
 }
 
 // disturbance is the part of [from, to] in which the selected faults may disturb a
 // client: while they last, and until it tries again.
-func (t *trace) disturbance(from, to int64, pick func(*faultSpan) bool) int64 {
+func (t *faultLog) disturbance(from, to int64, pick func(*faultSpan) bool) int64 {
 	return t.overlapBy(from, to, pauseOfDial, func(f *faultSpan) int64 {
 		if f.Refuses || f.StopsNode {
 			return pauseOfDial
@@ -119,7 +135,7 @@ func (t *trace) disturbance(from, to int64, pick func(*faultSpan) bool) int64 {
 
 // overlapBy is overlap with faults that are extended by different times, none by
 // more than most.
-func (t *trace) overlapBy(from, to, most int64, extra func(*faultSpan) int64, pick func(*faultSpan) bool) int64 {
+func (t *faultLog) overlapBy(from, to, most int64, extra func(*faultSpan) int64, pick func(*faultSpan) bool) int64 {
 	var parts [][2]int64
 	for i := t.healed.before(t.faultsBefore(to), from-most); i >= 0; i = t.healed.before(i, from-most) {
 		s := t.faults[i]
@@ -143,11 +159,11 @@ func (t *trace) overlapBy(from, to, most int64, extra func(*faultSpan) int64, pi
 // group of servers at a time. It is that time if none did. A request also waits for the
 // replies to the greeting of a new connection, so a fault on replies delays it too. A
 // server that refuses connections delays it for as long as go-redis dials again.
-func (t *trace) heldBack(client, group string, when int64) int64 {
-	since := when - t.allow.underway - t.allow.machine
+func (t *faultLog) heldBack(client, group string, when int64) int64 {
+	since := when - t.pace.underway - t.pace.machine
 	for _, f := range t.faults[:t.faultsBefore(when)] {
 		switch {
-		case !f.touchesLink(client, group) || plus(f.to, t.allow.underway) < when:
+		case !f.touchesLink(client, group) || plus(f.to, t.pace.underway) < when:
 		case f.holdsMessages() && !f.sparesRequests():
 			since = min(since, f.from)
 		case f.Refuses || f.StopsNode:
@@ -158,18 +174,18 @@ func (t *trace) heldBack(client, group string, when int64) int64 {
 }
 
 // clockFault reports whether the clock of a group's servers was moved by then.
-func (t *trace) clockFault(group string, by int64) bool {
+func (t *faultLog) clockFault(group string, by int64) bool {
 	return t.struckBy(by, "clock", group, func(s *faultSpan) bool { return s.MovesClock && s.touchesGroup(group) })
 }
 
 // clockMoved reports whether the clock of any server was moved by then.
-func (t *trace) clockMoved(by int64) bool {
+func (t *faultLog) clockMoved(by int64) bool {
 	return slices.ContainsFunc(t.faults, func(f *faultSpan) bool { return f.from <= by && f.MovesClock })
 }
 
 // replaced reports whether another server may have taken the place of one of a
 // group by then.
-func (t *trace) replaced(group string, by int64) bool {
+func (t *faultLog) replaced(group string, by int64) bool {
 	return t.struckBy(by, "replaces", group, func(f *faultSpan) bool {
 		return f.touchesGroup(group) && f.replacesServer() && (f.Promotes || f.touchesPrimary(group))
 	})
@@ -179,27 +195,27 @@ func (t *trace) replaced(group string, by int64) bool {
 // is the only one that does so until another time. After a promotion another one
 // answers, and in a fork either one may. A server that stopped and came back is the
 // same: its log says what it has carried out.
-func (t *trace) stillAnswers(group string, from, to int64) bool {
+func (t *faultLog) stillAnswers(group string, from, to int64) bool {
 	return !slices.ContainsFunc(t.faults, func(f *faultSpan) bool {
 		return f.from <= to && f.touchesGroup(group) && (f.Forks || f.Promotes && f.from >= from)
 	})
 }
 
 // forkedBy reports whether two servers of a group may have answered at once by then.
-func (t *trace) forkedBy(group string, by int64) bool {
+func (t *faultLog) forkedBy(group string, by int64) bool {
 	return slices.ContainsFunc(t.faults, func(f *faultSpan) bool { return f.Forks && f.from <= by && f.touchesGroup(group) })
 }
 
 // disturbed reports whether a server of a group may have missed commands or have
 // been replaced by then.
-func (t *trace) disturbed(group string, by int64) bool {
+func (t *faultLog) disturbed(group string, by int64) bool {
 	return t.struckBy(by, "disturbs", group, func(s *faultSpan) bool {
 		return s.touchesGroup(group) && (s.replacesServer() || s.Cuts || s.HoldsReplication || s.MovesClock)
 	})
 }
 
 // faultsBefore counts the faults that struck before a time.
-func (t *trace) faultsBefore(when int64) int {
+func (t *faultLog) faultsBefore(when int64) int {
 	return sort.Search(len(t.faults), func(i int) bool { return t.faults[i].from >= when })
 }
 
@@ -208,7 +224,7 @@ type strike struct{ kind, target string }
 
 // struckBy reports whether a fault of a kind has struck by a time, which may be never.
 // The same kind and target always come with the same pick.
-func (t *trace) struckBy(by int64, kind, target string, pick func(*faultSpan) bool) bool {
+func (t *faultLog) struckBy(by int64, kind, target string, pick func(*faultSpan) bool) bool {
 	k := strike{kind, target}
 	when, known := t.struck[k]
 	if !known {
@@ -230,7 +246,7 @@ func (s *faultSpan) only(t history.Traits) bool {
 	return s.Traits == t
 }
 
-// These select faults for a client, as [trace.overlap] takes them.
+// These select faults for a client, as [faultLog.overlap] takes them.
 
 func anyFault(*faultSpan) bool { return true }
 

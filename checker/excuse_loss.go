@@ -1,0 +1,337 @@
+package checker
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/holdfast-go/holdfast/checker/history"
+)
+
+// lossOfHold describes how the granting servers lost a hold, without the lock's
+// doing.
+type lossOfHold struct {
+	groups, needed int    // that lost it, and that had to for another owner to be granted
+	at             int64  // when so many of them had
+	unconfirmed    bool   // fewer replicas had it than the lock promises to wait for
+	forked         bool   // the server that its client talks to may still have it
+	how            string // in words
+}
+
+// notLost is the loss of a hold that the servers kept.
+var notLost = lossOfHold{needed: 1}
+
+// lost reports whether so many servers lost the hold that another owner could get it.
+func (l lossOfHold) lost() bool { return l.groups >= l.needed }
+
+// lossOf finds the servers that had lost a belief when another one was granted.
+// Such a server forgot the belief, gave way to a server without it, or ended its
+// lease early by its clock. A group counts once.
+func (t *trace) lossOf(c *Belief, by int64) lossOfHold {
+	if when, how := t.endOfSession(c, by); how != "" {
+		return lossOfHold{groups: 1, needed: 1, at: when, how: how}
+	}
+	if len(t.changes) == 0 {
+		return t.lossByTraits(t.op(c.AcquireOp).inv, by)
+	}
+	l := losing{trace: t, c: c, o: t.op(c.AcquireOp), on: map[string]copyOfHold{}, granted: map[string]bool{}, lost: map[string]int64{}}
+	for _, s := range l.o.own.changes.between(l.o.inv, by) {
+		l.follow(s)
+	}
+	for _, s := range t.account(ownerLock{"", c.Lock}).changes.between(l.o.inv, by) {
+		if s.command() && s.holder != c.Owner && l.granted[s.group] && (s.grants() || t.grantsAgain(s)) {
+			l.grantedAnother(s)
+		}
+	}
+	l.groups, l.needed = len(l.lost), max(1, len(l.granted)-(t.claims.Nodes-t.claims.Quorum))
+	if when := slices.Sorted(maps.Values(l.lost)); len(when) > 0 {
+		l.at = when[min(l.needed, len(when))-1]
+	}
+	for group := range l.lost {
+		if t.claims.Acks > 0 && t.confirmed(group, l.o) < t.claims.Acks {
+			l.unconfirmed = true
+		}
+	}
+	return l.lossOfHold
+}
+
+// losing is the work of lossOf.
+type losing struct {
+	*trace
+	lossOfHold
+	c       *Belief
+	o       *op                   // its acquire
+	on      map[string]copyOfHold // by server
+	granted map[string]bool       // groups
+	lost    map[string]int64      // groups, with the time
+}
+
+// copyOfHold is a hold on one server.
+type copyOfHold struct {
+	due   int64  // when it was to end, by its last change
+	ended string // the cause of its end; empty while the server has it
+}
+
+// lose notes the first loss of a group that granted the hold.
+func (l *losing) lose(group string, when int64, format string, args ...any) {
+	if _, known := l.lost[group]; known || !l.granted[group] {
+		return
+	}
+	l.lost[group] = when
+	if l.how == "" {
+		l.how = fmt.Sprintf(format, args...)
+	}
+}
+
+// follow follows a change of the hold.
+func (l *losing) follow(s *change) {
+	if s.holder == l.c.Owner {
+		if s.command() {
+			l.granted[s.group] = true
+			if s.grants() {
+				delete(l.lost, s.group)
+			}
+		}
+		due := s.expires()
+		if had, known := l.on[s.Node]; known && had.ended == "" && (s.Cause == "restart" || s.keepsLease(l.allow.rounding)) {
+			due = had.due // the server's clock has no part in it
+		}
+		l.on[s.Node] = copyOfHold{due: due}
+		return
+	}
+	before, known := l.on[s.Node]
+	l.on[s.Node] = copyOfHold{ended: s.Cause}
+	switch {
+	case s.Role != "primary" && s.Cause != "command":
+		l.on[s.Node] = copyOfHold{ended: "replication"} // the hold lives on where clients ask
+	case s.takesBack(l.o):
+		delete(l.granted, s.group)
+	case !known || before.ended != "" || s.was != l.c.Owner:
+	case s.Cause == "fault":
+		l.lose(s.group, s.t, "the hold was deleted from %s at %s, from outside", s.Node, at(s.t))
+	case s.Cause == "restart":
+		l.lose(s.group, s.t, "%s came back without the hold at %s", s.Node, at(s.t))
+	case s.Cause == "expiry" && before.due-s.t > l.drift(l.c.Lease) && l.clockFault(s.group, s.t):
+		l.lose(s.group, s.t, "the clock of %s ended the lease %s early, at %s", s.Node, long(before.due-s.t), at(s.t))
+	}
+}
+
+// grantsAgain reports whether a server granted the lock to an owner whose earlier hold it
+// still had. It took the place of another server, which had carried out the release.
+func (t *trace) grantsAgain(s *change) bool {
+	if s.holder == "" || s.holder != s.was || !t.replaced(s.group, s.t) {
+		return false
+	}
+	k := ownerLock{s.holder, s.lock}
+	ops := &t.account(k).ops
+	asked := ops.last(s.t, isAcquire)
+	if asked == nil || asked.ret < s.t {
+		return false
+	}
+	before := ops.last(asked.inv, func(o *op) bool { return o != asked && knows(o) })
+	return before != nil && before.f == history.Release && before.res.Count == 0
+}
+
+// grantedAnother finds out whether a server granted the lock to another owner because
+// it replaces the server that had the hold.
+func (l *losing) grantedAnother(s *change) {
+	hold, has := l.on[s.Node]
+	expired := hold.ended == "expiry" || has && hold.ended == "" && hold.due <= s.t
+	switch {
+	case (!has || hold.ended == "replication") && l.replaced(s.group, s.t) && l.ownedElsewhere(ownerLock{l.c.Owner, l.c.Lock}, s):
+		l.lose(s.group, s.t, "%s, which answers in the place of another server, did not have the hold when it was asked at %s", s.Node, at(s.t))
+		l.forked = l.forked || l.forkedBy(s.group, s.t)
+	case expired && l.forkedBy(s.group, s.t) && livesElsewhere(l.o.own, s):
+		l.lose(s.group, s.t, "another server took the place of %s and renewed the hold, and %s did not hear of that when it was asked at %s", s.Node, s.Node, at(s.t))
+		l.forked = true
+	}
+}
+
+// leftBehind describes the loss of a hold on a server that gave way to one without
+// the hold, by a time. groups is 0 if there was none.
+func (t *trace) leftBehind(c *Belief, by int64) (l lossOfHold) {
+	if t.claims.Nodes > 1 || len(t.changes) == 0 {
+		return l
+	}
+	own := t.op(c.AcquireOp).own
+	for _, s := range own.changes.from(t.op(c.AcquireOp).inv) {
+		if s.t > by || s.holder == c.Owner && l.groups > 0 {
+			break
+		}
+		if !s.command() || s.holder != c.Owner {
+			continue
+		}
+		for _, f := range t.faults {
+			if !f.Promotes || f.from < s.t || f.from > by || !slices.Contains(f.nodes, s.Node) {
+				continue
+			}
+			if !own.anyHeld(s.t, by, func(o *span) bool {
+				return o.node != s.Node && o.group == s.group && o.to > f.from && !dropped(own, o)
+			}) {
+				l = lossOfHold{groups: 1, needed: 1, at: f.from, forked: f.Forks,
+					how: fmt.Sprintf("another server took the place of %s at %s, and never had the hold", s.Node, at(f.from))}
+				break
+			}
+		}
+	}
+	return l
+}
+
+// dropped reports whether a replica's hold ended because its primary had none.
+func dropped(own *account, o *span) bool {
+	for _, c := range own.changes.between(o.to, o.to) {
+		if c.Node == o.node && c.Role == "replica" && c.Cause == "replication" && c.ends() {
+			return true
+		}
+	}
+	return false
+}
+
+// ownedElsewhere reports whether another server of a change's group had granted a
+// hold.
+func (t *trace) ownedElsewhere(k ownerLock, s *change) bool {
+	return slices.ContainsFunc(t.account(k).changes.between(0, s.t), func(c *change) bool {
+		return c.command() && c.holder == k.owner && c.group == s.group && c.Node != s.Node
+	})
+}
+
+// livesElsewhere reports whether another server of a change's group that answers
+// clients has the hold of an owner at that time.
+func livesElsewhere(own *account, s *change) bool {
+	return own.anyHeld(s.t, s.t, func(o *span) bool { return o.group == s.group && o.node != s.Node && !o.replica && o.led <= s.t })
+}
+
+// confirmed counts the replicas of a group that got a hold before its acquire
+// returned. A fault may have removed it since.
+func (t *trace) confirmed(group string, o *op) int {
+	var nodes []string
+	for s := range o.own.heldAt(o.inv, o.ret) {
+		if s.group == group && s.node != group && !slices.Contains(nodes, s.node) {
+			nodes = append(nodes, s.node)
+		}
+	}
+	return len(nodes)
+}
+
+// lossByTraits is lossOf without a server log, for a hold that was requested at since.
+// It counts every group that a fault with the power to lose the hold has struck.
+func (t *trace) lossByTraits(since, by int64) lossOfHold {
+	l := lossOfHold{needed: max(1, 2*t.claims.Quorum-t.claims.Nodes)}
+	groups := map[string]bool{}
+	for _, f := range t.faults {
+		if f.from > by || f.forgotUntil() < since || !(f.LosesWrites || f.Promotes || f.Forks || f.DeletesKeys || f.MovesClock || f.StopsNode) {
+			continue
+		}
+		l.at, l.forked = max(l.at, f.from), l.forked || f.Forks
+		l.how = fmt.Sprintf("a fault at %s may have cost the servers the hold", at(f.from))
+		for _, n := range f.nodes {
+			groups[groupOf(n)] = true
+		}
+		if len(f.nodes) == 0 {
+			l.groups = t.claims.Nodes
+		}
+	}
+	l.groups = max(l.groups, len(groups))
+	return l
+}
+
+// forgotUntil is when a fault no longer took data from servers. Servers may take each
+// other's place for a while after a promotion. Two of them may answer until the fault is
+// over, and for ever if nothing ends it.
+func (s *faultSpan) forgotUntil() int64 {
+	switch {
+	case s.Forks && !s.lasted:
+		return never
+	case s.lasted || s.Promotes:
+		return s.to
+	}
+	return s.from
+}
+
+// onlyForgets reports whether a fault has only lost data of servers.
+func (s *faultSpan) onlyForgets() bool {
+	return s.only(history.Traits{DeletesKeys: s.DeletesKeys, MovesClock: s.MovesClock, ClockJump: s.ClockJump, ClockRate: s.ClockRate})
+}
+
+// keptByClock is how long a server kept the hold of an acquire because a fault moved its
+// clock, and the reason; 0 if no clock did. The movement bounds it.
+func (t *trace) keptByClock(o *op) (kept int64, how string) {
+	if o == nil || t.claims.Nodes > 1 {
+		return 0, ""
+	}
+	next := t.untilNext(o)
+	for s := range o.own.heldAt(o.inv, plus(next, t.allow.settling)) {
+		if s.replica && !t.replaced(s.group, s.to) || !s.replica && s.from > next {
+			continue
+		}
+		longer := int64(0)
+		for _, f := range t.faults {
+			if !f.MovesClock || !f.touchesGroup(s.group) || f.from > s.to || f.to < s.from && !s.replica {
+				continue
+			}
+			if s.replica { // it has the end of the lease from its primary, whose clock was ahead
+				longer = plus(longer, f.setsForth(s.to))
+				continue
+			}
+			longer = plus(longer, f.setsBack(s.from, s.to))
+			how = fmt.Sprintf("a fault moved the clock of %s at %s, and it kept the hold of %s for longer than its lease", s.node, at(f.from), o.owner)
+		}
+		if longer > 0 {
+			if s.replica {
+				how = fmt.Sprintf("%s took the place of a server whose clock was ahead, and kept the hold of %s for longer than its lease", s.node, o.owner)
+			}
+			return min(s.to-s.from, plus(t.leaseOnServer(o, t.leaseOf(o)), longer)), how
+		}
+	}
+	return 0, how
+}
+
+// keptUnseen is keptByClock for the ith belief of a history without a server log. The
+// server may have kept the hold until its release, or until the next grant.
+func (t *trace) keptUnseen(i int, end *op) (kept int64, how string) {
+	c := &t.beliefs[i]
+	o := t.op(c.AcquireOp)
+	lease := t.leaseOf(o)
+	if len(t.changes) > 0 || t.claims.Nodes > 1 || c.Renewed || lease == never || end != nil && end.kind == history.Fail {
+		return 0, ""
+	}
+	longer, until := int64(0), int64(never)
+	if end != nil && end.kind == history.OK {
+		until = end.ret
+	}
+	if next := t.nextBelief(i, until); next != nil {
+		until = next.From
+	}
+	for _, f := range t.faults {
+		if !f.MovesClock || f.to < o.inv || f.ClockRate == 0 && f.from < o.inv || f.from > plus(o.ret, lease) {
+			continue
+		}
+		if n := f.setsBack(o.inv, until); n > 0 {
+			longer = plus(longer, n)
+			how = fmt.Sprintf("a fault moved the clock of a server at %s, and it may have kept the hold of %s for longer than its lease", at(f.from), o.owner)
+		}
+	}
+	return min(plus(t.onServer(lease), longer), until-o.ret), how
+}
+
+// setsBack is how far a fault at most sets a server's clock back between two times.
+func (s *faultSpan) setsBack(from, to int64) int64 {
+	switch {
+	case s.ClockRate != 0:
+		return max(0, int64((1-s.ClockRate)*float64(min(to, s.to)-max(from, s.from))))
+	case s.ClockJump != 0:
+		return max(0, -s.ClockJump)
+	}
+	return never
+}
+
+// setsForth is by how much a fault moves a clock forward before a time.
+func (s *faultSpan) setsForth(to int64) int64 {
+	switch {
+	case s.ClockRate != 0:
+		return max(0, int64((s.ClockRate-1)*float64(min(to, s.to)-s.from)))
+	case s.ClockJump != 0:
+		return max(0, s.ClockJump)
+	}
+	return never
+}

@@ -1,0 +1,116 @@
+package checker
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/holdfast-go/holdfast/checker/history"
+)
+
+// inherentSilence decides violations of progress and leftover keys. Without a
+// lease nothing ends the hold of a dead owner, or of one whose release never
+// reached a server. A session ends both, once servers can notice its end.
+func (t *trace) inherentSilence(lock string, by int64) string {
+	if t.claims.Lease || t.claims.Session > 0 && !t.unheardEnd(by) {
+		return ""
+	}
+	for _, o := range t.byLock[lock] {
+		if o.inv > by {
+			break
+		}
+		when, crashed := t.crashed[o.client]
+		switch {
+		case crashed && when <= by && (o.granted() || o.open()):
+			if !t.gaveBackBy(o, when) {
+				return fmt.Sprintf("%s died at %s with the lock, which has no lease", o.client, at(when))
+			}
+		case o.f == history.Release && o.kind == history.Info && t.mayEndUnknown(o):
+			return fmt.Sprintf("the release of %s got lost at %s, and the lock has no lease", o.owner, at(o.ret))
+		}
+	}
+	return ""
+}
+
+// unheardEnd reports whether a fault may have hidden the end of a connection from the
+// servers. Then they could not end its session by that time.
+func (t *trace) unheardEnd(by int64) bool {
+	return slices.ContainsFunc(t.faults, func(f *faultSpan) bool {
+		return f.from <= by && f.holdsMessages() && plus(f.to, t.claims.Session+t.allow.settling) >= by
+	})
+}
+
+// gaveBackBy reports whether an owner had released its hold by a time.
+func (t *trace) gaveBackBy(o *op, by int64) bool {
+	return slices.ContainsFunc(o.own.ops.all, func(r *op) bool {
+		return r.f == history.Release && r.kind == history.OK && r.inv >= o.inv && r.ret <= by
+	})
+}
+
+// singleTry is the wait of an acquire that is not to wait, if its lock has no
+// single try.
+const singleTry = 50 * millisecond
+
+// keptBy reports whether a release gave nothing back, neither before it returned nor
+// in the time that a request needs after it. It is false if the owner requested more
+// in that time, or for several servers.
+func (t *trace) keptBy(release *op) bool {
+	if release.f != history.Release || t.claims.Nodes > 1 {
+		return false
+	}
+	until := plus(release.ret, t.allow.takingBack)
+	if until >= t.endTime || t.untilNext(release) < until {
+		return false
+	}
+	for _, c := range release.own.changes.between(release.inv, until) {
+		if c.givesBack(release.owner) {
+			return false
+		}
+	}
+	return release.own.anyHeld(until, until, func(s *span) bool { return !s.replica && s.from < release.inv })
+}
+
+// negligible bounds a latency that the header leaves out.
+const negligible = millisecond
+
+// mayEndUnknown decides unknown outcomes. Such an outcome is right if a fault held the
+// request or its reply, stopped the server or the process, or cancelled the operation.
+// It is also right if an acquire's time ended before a slow server could answer. A
+// cancelled release that never gave the hold back has no excuse: no other owner could.
+// Nor has a release if enough of several servers had the hold, and were in reach.
+func (t *trace) mayEndUnknown(o *op) bool {
+	to := min(o.ret, t.endTime)
+	if o.f == history.Acquire {
+		over := o.ret - (o.inv + o.args.Wait)
+		if o.args.Wait == 0 && over >= singleTry {
+			over -= singleTry
+		}
+		if over < messagesOfRequest*min(max(t.h.Header.Latency, negligible), second) {
+			return true
+		}
+	}
+	if t.closing.at(o.client) <= to {
+		return true
+	}
+	excuses := func(f *faultSpan) bool {
+		if f.from > to || !f.touchesClient(o.client) {
+			return false
+		}
+		until := plus(f.to, t.allow.settling)
+		if f.BreaksConnections || f.StopsNode || f.Promotes {
+			until = never // a connection is found broken when it is next used
+		}
+		return until >= o.inv && (f.holdsMessages() || f.LosesReplies || f.BreaksConnections || f.Refuses || f.StopsNode || f.Promotes ||
+			f.StopsProcess || f.EndsProcess || f.Cancels && !t.keptBy(o) || f.HoldsReplication || f.Forks || f.HoldsSubscriptions)
+	}
+	if !slices.ContainsFunc(t.faults, excuses) {
+		return false
+	}
+	lost := func(s *span) bool { // before the request arrived
+		return s.to <= o.inv || slices.ContainsFunc(o.own.changes.between(o.inv, o.ret), func(c *change) bool {
+			return c.group == s.group && c.was == o.owner && c.ends() && !c.command()
+		})
+	}
+	return o.f != history.Release || t.claims.Nodes == 1 || t.groupsHolding(o.lock, o.owner, o.inv, o.inv, func(s *span) bool {
+		return !s.replica && !lost(s) && !slices.ContainsFunc(t.faults, func(f *faultSpan) bool { return excuses(f) && f.touchesLink(o.client, s.group) })
+	}) < t.claims.Quorum
+}

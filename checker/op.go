@@ -1,0 +1,89 @@
+package checker
+
+import "github.com/holdfast-go/holdfast/checker/history"
+
+// op is an operation: an invocation and, when it has one, its return.
+type op struct {
+	id                  int64
+	f                   history.Func
+	client, owner, lock string
+	args                *history.Args // of the history, or nothing; never nil
+	inv, ret            int64         // ret is never while the operation is open
+	kind                history.Kind  // OK, Fail, Info, or Invoke while it is open
+	n                   int32         // its place in the order of invocations
+	own                 *account      // of its owner on its lock, nil for one on the resource
+	res                 *history.Result
+}
+
+// What an operation without arguments or result has; only ever read.
+var (
+	noArgs   history.Args
+	noResult history.Result
+)
+
+func (o *op) open() bool { return o.kind == history.Invoke }
+
+// onLock reports whether the operation is one of the sequential lock, which the judge
+// of linearizability knows.
+func (o *op) onLock() bool {
+	return o.f == history.Acquire || o.f == history.Release || o.f == history.Inspect
+}
+
+// unclear reports whether the outcome of the operation is unknown.
+func (o *op) unclear() bool { return o.kind == history.Info || o.kind == history.Invoke }
+
+// granted reports whether the operation took a hold.
+func (o *op) granted() bool { return o.f == history.Acquire && o.kind == history.OK }
+
+// failed reports whether the operation failed with an error class.
+func (o *op) failed(class string) bool { return o.kind == history.Fail && o.res.Error == class }
+
+// begin makes it the operation that an event begins.
+func (o *op) begin(e *history.Event) {
+	*o = op{
+		id: e.Op, f: e.F, client: e.Client, owner: e.Owner, lock: e.Lock, inv: e.Time, ret: never,
+		kind: history.Invoke, args: &noArgs, res: &noResult,
+	}
+	if e.Args != nil {
+		o.args = e.Args
+	}
+}
+
+// returned notes the return of the operation.
+func (o *op) returned(e *history.Event) {
+	o.kind, o.ret = e.Kind, e.Time
+	if e.Result != nil {
+		o.res = e.Result
+	}
+}
+
+// opIDs lists the ids of operations, leaving out nil and repetitions.
+func opIDs(ops ...*op) []int64 {
+	var ids []int64
+	seen := map[int64]bool{}
+	for _, o := range ops {
+		if o != nil && !seen[o.id] {
+			seen[o.id] = true
+			ids = append(ids, o.id)
+		}
+	}
+	return ids
+}
+
+func isAcquire(o *op) bool { return o.f == history.Acquire }
+
+// next is the next operation of the owner on the lock, or nil.
+func (o *op) next() *op {
+	if i := o.own.ops.latest(o.inv) + 1; i < len(o.own.ops.all) {
+		return o.own.ops.all[i]
+	}
+	return nil
+}
+
+// nextInv is when the owner goes on with another operation on the lock, or never.
+func (o *op) nextInv() int64 {
+	if next := o.next(); next != nil {
+		return next.inv
+	}
+	return never
+}

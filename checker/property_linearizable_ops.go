@@ -1,0 +1,287 @@
+package checker
+
+import (
+	"slices"
+
+	"github.com/holdfast-go/holdfast/checker/history"
+	"github.com/holdfast-go/holdfast/checker/internal/linear"
+)
+
+// slackOfServers is the distance of a hold's end from its lease on the server's
+// side: servers round to milliseconds, and clients subtract two for safety.
+const slackOfServers = 5 * millisecond
+
+// rulesOf requires Nodes to be at least 1. If the lock declares longer leases than
+// requested, a lease may end that much later. The judges of exclusion and leases
+// decide whether it may end earlier.
+func rulesOf(c history.Terms, who *linear.Roster) linear.Rules {
+	return linear.Rules{Owners: who, Reentrant: c.Reentrant, Loose: c.Nodes > 1, Slack: slackOfServers + c.LeaseSlack, Margin: c.Margin}
+}
+
+// lockOps translates the operations on one lock. The server log may show that an acquire
+// held the lock for a while and released it before it returned. lockOps adds an
+// operation for that, because others were rightly refused meanwhile. A handed-on hold
+// that never became whole lasts as long as the servers left it. ghosts reports whether
+// the log changed the operations in this way. lockOps leaves out refusals by a queue in
+// which another owner had an acquire open, because they do not depend on holds.
+func (t *trace) lockOps(lock string) (ops []linear.Op, ghosts bool) {
+	ops = t.endsOfSessions(lock, make([]linear.Op, 0, len(t.byLock[lock])))
+	ops = t.lossesOfTheDead(lock, ops) // before the acquire with the same id: forgive looks for that one
+	var places queue                   // empty unless the lock claims fairness
+	if t.claims.Fairness {
+		places = queueOf(t.byLock[lock])
+	}
+	for _, o := range t.byLock[lock] {
+		_, crashed := t.crashed[o.client]
+		l, known := lockOpOf(o, t.claims, t.who.Number(o.owner), crashed)
+		if o.f == history.Acquire && (o.kind != history.Fail || o.res.Error == history.ErrBusy) && t.gaveBackWithin(o) {
+			g := l
+			g.Kind, g.Return = linear.TookAndGave, min(o.ret, linear.Forever)
+			ops, ghosts = append(ops, g), true
+		}
+		if l.Kind == linear.GotLock || l.Kind == linear.MaybeGot {
+			if t.claims.Fairness {
+				if left := t.neverWhole(o); left > 0 {
+					l.Lease, ghosts = min(l.Lease, left), true
+				}
+			}
+			if l.Renewed = l.Renewed || o.mayBeExtended(); !l.Renewed {
+				l.Lease = t.leaseOnServer(o, l.Lease)
+			}
+		}
+		if t.tokens && l.Kind == linear.GotLock {
+			l.Token = o.res.Token
+		}
+		if l.Kind == linear.FoundLost || l.Kind == linear.HeldNothing {
+			if told := t.toldLost(o); told < o.inv {
+				l.Kind, l.Call = linear.FoundLost, told
+			}
+			if until, past := t.pastValidity(o); past {
+				l.Kind, l.Call, l.Return = linear.MaybeGave, min(l.Call, until), linear.Forever
+			}
+		}
+		if known && (l.Kind != linear.FoundBusy || !places.hasOther(o)) {
+			ops = append(ops, l)
+		}
+	}
+	return ops, ghosts
+}
+
+// lossesOfTheDead adds the releases that owners would have made which were notified of a
+// loss and died before they released. Their client may have given the hold back.
+func (t *trace) lossesOfTheDead(lock string, ops []linear.Op) []linear.Op {
+	for _, n := range t.notes {
+		died, dead := t.crashed[n.Client]
+		if n.F != history.Lost || n.Lock != lock || n.Owner == "" || !dead {
+			continue
+		}
+		own := &t.account(ownerLock{n.Owner, lock}).ops
+		held := own.last(n.Time, knows)
+		if held == nil || held.f != history.Acquire {
+			continue
+		}
+		if after := own.last(died, func(o *op) bool { return o.f == history.Release && o.inv >= n.Time }); after == nil {
+			ops = append(ops, linear.Op{ID: held.id, Owner: t.who.Number(n.Owner), Kind: linear.FoundLost, Call: n.Time, Return: died, Asked: n.Time})
+		}
+	}
+	return ops
+}
+
+// queue has the times at which acquires began and ended, each sorted.
+type queue struct{ from, to []int64 }
+
+func queueOf(ops []*op) (q queue) {
+	for _, o := range ops {
+		if mayQueue(o) {
+			q.from, q.to = append(q.from, o.inv), append(q.to, o.ret)
+		}
+	}
+	slices.Sort(q.from)
+	slices.Sort(q.to)
+	return q
+}
+
+// mayQueue reports whether an operation may have a place in a queue. A single try may
+// take one until its client gives it up.
+func mayQueue(o *op) bool { return o.f == history.Acquire }
+
+// hasOther reports whether another acquire was open during an operation.
+func (q queue) hasOther(o *op) bool {
+	begun, _ := slices.BinarySearch(q.from, o.ret+1)
+	ended, _ := slices.BinarySearch(q.to, o.inv)
+	n := begun - ended
+	if mayQueue(o) {
+		n--
+	}
+	return n > 0
+}
+
+// leaseOnServer is the lease that a server gave the hold of an acquire, if the lock
+// declares that it may exceed the requested one.
+func (t *trace) leaseOnServer(o *op, lease int64) int64 {
+	most := t.onServer(lease)
+	if most <= lease || lease == linear.Forever {
+		return lease
+	}
+	for c := range t.commandsOf(o) {
+		if c.holder == o.owner && c.TTL > lease && c.TTL <= most {
+			return c.TTL
+		}
+	}
+	return lease
+}
+
+// pastValidity reports whether a release came after the end that the grant had named
+// for its hold. From then on the lock may say that it is over, and grant it to another
+// owner.
+func (t *trace) pastValidity(release *op) (until int64, past bool) {
+	a := t.grantOf(release.owner, release.lock, release.inv)
+	if a == nil || t.claims.Reentrant || a.args.Renewed || a.res.Until <= 0 || a.res.Until > release.ret {
+		return 0, false
+	}
+	return a.res.Until, true
+}
+
+// toldLost is when the owner of a release that finds no hold was notified of its loss.
+// That is the first notice since it last knew its holds, or now. From then on it has no
+// hold, even if it waits for another one.
+func (t *trace) toldLost(release *op) int64 {
+	since := int64(0)
+	if sure := release.own.ops.last(release.inv, func(o *op) bool { return o != release && knows(o) }); sure != nil {
+		since = sure.ret
+	}
+	for _, n := range t.notesOf[release.client] {
+		if n.F == history.Lost && n.Owner == release.owner && n.Lock == release.lock && since <= n.Time && n.Time < release.inv {
+			return n.Time
+		}
+	}
+	return release.inv
+}
+
+// knows reports whether the owner knows its holds after an operation.
+func knows(o *op) bool {
+	switch o.f {
+	case history.Acquire:
+		return o.kind == history.OK
+	case history.Release:
+		return o.kind == history.OK || o.kind == history.Fail && (o.res.Error == history.ErrNotHeld || o.res.Error == history.ErrLost)
+	}
+	return false
+}
+
+// lockOpOf returns an operation on a lock in the form of the judges. known is false if
+// its outcome says nothing. An operation of unknown outcome may take effect at any time
+// after its invocation. One without an effect is the same as one after all others.
+// crashed means that its client is gone.
+func lockOpOf(o *op, claim history.Terms, owner int32, crashed bool) (l linear.Op, known bool) {
+	l = linear.Op{
+		ID: o.id, Owner: owner, Call: o.inv, Return: o.ret, Asked: o.inv, Lease: min(leaseUnder(claim, o), linear.Forever),
+		Renewed: o.args.Renewed, Count: int32(o.res.Count), Crashed: crashed && o.open(),
+	}
+	known = true
+	switch o.f {
+	case history.Acquire:
+		switch {
+		case o.kind == history.OK:
+			l.Kind = linear.GotLock
+		case o.failed(history.ErrBusy):
+			l.Kind, known = linear.FoundBusy, claim.Nodes == 1
+		case o.kind == history.Fail && o.res.Error != history.ErrOther:
+			l.Kind = linear.TookAndGave
+		default:
+			l.Kind, l.Return = linear.MaybeGot, linear.Forever
+		}
+	case history.Release:
+		switch {
+		case o.kind == history.OK:
+			l.Kind = linear.GaveBack
+		case o.failed(history.ErrNotHeld):
+			l.Kind = linear.HeldNothing
+		case o.failed(history.ErrLost):
+			l.Kind = linear.FoundLost
+		default:
+			l.Kind, l.Return = linear.MaybeGave, linear.Forever
+		}
+	case history.Inspect:
+		l.Kind, known = linear.Inspected, o.kind == history.OK && claim.Nodes == 1
+	}
+	return l, known
+}
+
+// pin moves operations to their instant in the server log, if exactly one command
+// matches. It returns nil if there is nothing to move, or if several servers take
+// part.
+func (t *trace) pin(ops []linear.Op) []linear.Op {
+	if len(t.changes) == 0 || t.claims.Nodes > 1 {
+		return nil
+	}
+	pinned := slices.Clone(ops)
+	moved := false
+	for i := range pinned {
+		p := &pinned[i]
+		o := t.op(p.ID)
+		if p.Kind != linear.GotLock && p.Kind != linear.MaybeGot && p.Kind != linear.GaveBack {
+			continue
+		}
+		if when, ok := t.carriedOut(o); ok {
+			p.Call, p.Return = when, when
+			moved = true
+			if longer := t.extended(o) - plus(when, p.Lease); longer > 0 && !p.Renewed && p.Lease >= min(t.leaseOf(o), linear.Forever) { // no fault ended it
+				p.Lease, p.Asked = p.Lease+longer, p.Asked-longer // the owner may count from its first request
+			}
+		}
+	}
+	if !moved {
+		return nil
+	}
+	return pinned
+}
+
+// carriedOut is when a server executed an operation: the only change by its client
+// for its owner before the owner went on. An acquire of unknown outcome may
+// execute later, and counts if it did before the owner's next request.
+func (t *trace) carriedOut(o *op) (when int64, ok bool) {
+	to := t.untilNext(o)
+	for _, c := range o.own.changes.between(o.inv, to) {
+		if ok && o.granted() && c.Role == "primary" && c.was == o.owner && c.ends() {
+			return 0, false // its owner did not know of that one, and waited on
+		}
+		if !t.commandOf(c, o) {
+			continue
+		}
+		took := c.holder == o.owner && (c.grants() || c.Count > c.WasCount)
+		gave := c.givesBack(o.owner)
+		if (o.f == history.Acquire && gave) || (o.f == history.Release && took) {
+			return 0, false
+		}
+		if took || gave {
+			if ok {
+				return 0, false
+			}
+			when, ok = c.t, true
+		}
+	}
+	return when, ok
+}
+
+// extended is when the hold of an acquire ends that repeated its request before it
+// returned. The repetition made its hold last longer. It is 0 without one.
+func (t *trace) extended(o *op) (until int64) {
+	for c := range t.commandsOf(o) {
+		if c.holder == o.owner && c.raises() {
+			until = max(until, c.expires())
+		}
+	}
+	return min(until, linear.Forever)
+}
+
+// gaveBackWithin reports whether the servers saw an acquire's client take the lock
+// for its owner and release it again during the acquire.
+func (t *trace) gaveBackWithin(o *op) bool {
+	for _, c := range o.own.changes.between(o.inv, o.ret) {
+		if t.commandOf(c, o) && c.was == o.owner && c.ends() {
+			return true
+		}
+	}
+	return false
+}

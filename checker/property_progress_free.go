@@ -1,0 +1,172 @@
+package checker
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/holdfast-go/holdfast/checker/history"
+)
+
+// busyTimes are sorted, disjoint intervals.
+type busyTimes struct {
+	all  [][2]int64
+	near int // where the last search ended
+}
+
+// merged sorts intervals and joins those that touch.
+func merged(times [][2]int64) busyTimes {
+	slices.SortFunc(times, func(a, b [2]int64) int { return cmp.Compare(a[0], b[0]) })
+	out := times[:0]
+	for _, x := range times {
+		if n := len(out); n > 0 && x[0] <= out[n-1][1] {
+			out[n-1][1] = max(out[n-1][1], x[1])
+			continue
+		}
+		out = append(out, x)
+	}
+	return busyTimes{all: out}
+}
+
+// lateSubscriptions counts the faults that delay a subscription during a wait, at least
+// one. The promised hand-off must cope with one, and their delays add up.
+func (t *trace) lateSubscriptions(o *op) int64 {
+	n := int64(0)
+	for _, f := range t.faults[:t.faultsBefore(o.ret)] {
+		if f.HoldsSubscriptions && f.touchesClient(o.client) && f.to >= o.inv {
+			n++
+		}
+	}
+	return max(1, n)
+}
+
+// withinReach are the times in which too few of the reachable servers were free
+// for a client; nil if it reached all.
+func (t *trace) withinReach(o *op, w *waiting) *busyTimes {
+	within, known := w.within[o.client]
+	if !known {
+		if cuts := t.unreachable(o.client); len(cuts) > 0 {
+			times := merged(t.taken(o.lock, cuts))
+			within = &times
+		}
+		w.within[o.client] = within
+	}
+	return within
+}
+
+// unreachable lists when faults separated servers from a client: one edge at each
+// start and one at each end.
+func (t *trace) unreachable(client string) []edge {
+	var cuts []edge
+	disturbs := disturbs(client)
+	for _, f := range t.faults {
+		if !disturbs(f) {
+			continue
+		}
+		for _, group := range f.groups() {
+			cuts = append(cuts, edge{f.from, group, 1}, edge{plus(f.to, t.allow.healing), group, -1})
+		}
+	}
+	return cuts
+}
+
+// edge is a time at which one more or one fewer obstacle blocks a group of
+// servers.
+type edge struct {
+	t     int64
+	group string
+	d     int
+}
+
+// taken lists the times in which too few servers were free to take the lock: more groups
+// than the lock can lose held it, or were unreachable by cuts. After a failover replicas
+// count as well, because clients may use one of them.
+func (t *trace) taken(lock string, cuts []edge) [][2]int64 {
+	failed := int64(never)
+	for _, f := range t.faults {
+		if f.replacesServer() {
+			failed = min(failed, f.from)
+		}
+	}
+	spans := t.account(ownerLock{"", lock}).spans.all
+	edges := make([]edge, 0, len(cuts)+2*len(spans))
+	edges = append(edges, cuts...)
+	for _, s := range spans {
+		if s.replica && s.to <= failed {
+			continue
+		}
+		from := min(t.counts(s), s.to)
+		edges = append(edges, edge{from, s.group, 1}, edge{s.to, s.group, -1})
+	}
+	slices.SortStableFunc(edges, func(a, b edge) int { return cmp.Compare(a.t, b.t) })
+	spare := t.claims.Nodes - t.claims.Quorum
+	held := map[string]int{}
+	groups, since := 0, int64(-1)
+	out := make([][2]int64, 0, len(spans))
+	for _, e := range edges {
+		before := held[e.group]
+		held[e.group] += e.d
+		if before == 0 && e.d > 0 {
+			groups++
+		}
+		if before == 1 && e.d < 0 {
+			groups--
+		}
+		switch {
+		case groups > spare && since < 0:
+			since = e.t
+		case groups <= spare && since >= 0:
+			out = append(out, [2]int64{since, e.t})
+			since = -1
+		}
+	}
+	if since >= 0 {
+		out = append(out, [2]int64{since, never})
+	}
+	return out
+}
+
+// counts is when a hold on a server starts to count. Without a fault, a lock that was
+// handed to a waiter counts as free until the waiter gets its grant.
+func (t *trace) counts(s *span) int64 {
+	client, known := t.client[s.holder]
+	if !known || t.claims.Nodes > 1 || t.claims.Acks > 0 {
+		return s.from
+	}
+	o := t.account(ownerLock{s.holder, s.lock}).ops.last(s.from, func(*op) bool { return true })
+	if o == nil || o.f != history.Acquire || o.ret <= s.from {
+		return s.from
+	}
+	noticed := min(o.ret, t.endTime)
+	disturbed := t.overlap(s.from, noticed, t.allow.healing, touches(client)) > 0
+	if _, crashed := t.crashed[client]; disturbed || crashed || t.closing.at(client) <= noticed || noticed-s.from <= t.allow.underway+t.allow.machine {
+		return s.from
+	}
+	return noticed
+}
+
+// longestGap finds the longest part of a wait that no busy time covers, without
+// the time of excusing faults.
+func (t *trace) longestGap(times *busyTimes, o *op, end int64, excuses func(*faultSpan) bool) (from, to, idle int64) {
+	busy := times.all[search(len(times.all), &times.near, func(i int) bool { return times.all[i][1] > o.inv }):]
+	reached := o.inv
+	gap := func(until int64) {
+		until = min(until, end)
+		if until-reached <= idle {
+			return
+		}
+		if n := until - reached - t.overlap(reached, until, t.allow.healing, excuses); n > idle {
+			from, to, idle = reached, until, n
+		}
+	}
+	for _, b := range busy {
+		if b[0] > reached {
+			gap(b[0])
+		}
+		reached = max(reached, b[1])
+		if reached >= end {
+			return from, to, idle
+		}
+	}
+	gap(end)
+	return from, to, idle
+}
