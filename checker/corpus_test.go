@@ -206,7 +206,7 @@ func checkVerdicts(t *testing.T, c corpusCase) Report {
 
 // checkJudges has each judge of linearizability decide alone.
 func checkJudges(t *testing.T, c corpusCase) {
-	tr := newTrace(c.h)
+	tr := linearizableJudge{newTrace(c.h)}
 	for _, lock := range tr.locks {
 		ops, _ := tr.lockOps(lock)
 		pinned := tr.pin(ops)

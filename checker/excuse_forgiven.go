@@ -11,9 +11,9 @@ import (
 // excused is the rest of a violation after the excuses of faults. First it applies
 // [trace.forgive] to single holds. Then, if faults left two servers that answer, it
 // judges each of the servers by itself.
-func (t *trace) excused(lock string, ops []linear.Op, v Verdict, judges *linear.Judges, o Options) (Verdict, error) {
-	if forgiven, why := t.forgive(lock, ops, false); why != "" {
-		again, err := t.orderOf(lock, forgiven, true, judges, o)
+func (j linearizableJudge) excused(lock string, ops []linear.Op, v Verdict, judges *linear.Judges, o Options) (Verdict, error) {
+	if forgiven, why := j.forgive(lock, ops, false); why != "" {
+		again, err := j.orderOf(lock, forgiven, true, judges, o)
 		if err != nil || again.Outcome == Violated {
 			v = again
 		} else {
@@ -23,10 +23,10 @@ func (t *trace) excused(lock string, ops []linear.Op, v Verdict, judges *linear.
 			return v, err
 		}
 	}
-	apart, _ := t.forgive(lock, ops, true)
-	branches, why := t.branches(lock, apart)
+	apart, _ := j.forgive(lock, ops, true)
+	branches, why := j.branches(lock, apart)
 	for _, branch := range branches {
-		again, err := t.orderOf(lock, branch, true, judges, o)
+		again, err := j.orderOf(lock, branch, true, judges, o)
 		if err != nil || again.Outcome == Violated {
 			return again, err
 		}

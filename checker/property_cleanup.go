@@ -17,33 +17,35 @@ var cleanupProperty = property{
 		Name: Cleanup, Promise: "At the end no key, subscription, connection or goroutine remains.",
 		Broken: "something is left behind",
 	},
-	judge: plainly(judgeCleanup),
+	judge: plainly(func(t *trace) Verdict { return cleanupJudge{t}.judge() }),
 }
 
-// judgeCleanup judges the leftovers at the end.
-func judgeCleanup(t *trace) Verdict {
-	if t.end.CutOff {
+type cleanupJudge struct{ *trace }
+
+// judge finds what the run left behind.
+func (j cleanupJudge) judge() Verdict {
+	if j.end.CutOff {
 		return Verdict{Outcome: Unknown, Reason: isCutOff}
 	}
 	var left []string
-	if n := len(t.end.Keys); n > 0 {
-		left = append(left, fmt.Sprintf("%s (%s)", english.Count(n, "key"), strings.Join(t.end.Keys[:min(n, 3)], ", ")))
+	if n := len(j.end.Keys); n > 0 {
+		left = append(left, fmt.Sprintf("%s (%s)", english.Count(n, "key"), strings.Join(j.end.Keys[:min(n, 3)], ", ")))
 	}
-	if n := t.end.Subscriptions; n > 0 {
+	if n := j.end.Subscriptions; n > 0 {
 		left = append(left, english.Count(n, "subscription"))
 	}
-	if n := t.end.Connections; n > 0 && !t.claims.KeepsConnections {
+	if n := j.end.Connections; n > 0 && !j.claims.KeepsConnections {
 		left = append(left, english.Count(n, "connection"))
 	}
-	if n := len(t.end.Goroutines); n > 0 {
-		left = append(left, fmt.Sprintf("%s (%s)", english.Count(n, threadOf(t.end.Goroutines[0])), inWords(t.end.Goroutines[0])))
+	if n := len(j.end.Goroutines); n > 0 {
+		left = append(left, fmt.Sprintf("%s (%s)", english.Count(n, threadOf(j.end.Goroutines[0])), inWords(j.end.Goroutines[0])))
 	}
 	if len(left) == 0 {
 		return Verdict{Outcome: OutcomeOK}
 	}
-	v := violation(t.endTime, nil, "left behind at the end: %s", strings.Join(left, ", "))
-	if len(t.end.Keys) > 0 && len(left) == 1 {
-		v = inherently(v, t.inherentKeys())
+	v := violation(j.endTime, nil, "left behind at the end: %s", strings.Join(left, ", "))
+	if len(j.end.Keys) > 0 && len(left) == 1 {
+		v = inherently(v, j.inherentKeys())
 	}
 	return v
 }
@@ -87,10 +89,10 @@ func inWords(stack string) string {
 
 // inherentKeys returns the reason why leftover keys are inherent: a lock without a
 // lease keeps the holds of its dead owners.
-func (t *trace) inherentKeys() string {
+func (j cleanupJudge) inherentKeys() string {
 	why := ""
-	for _, lock := range t.locks {
-		why = cmp.Or(why, t.inherentSilence(lock, t.endTime))
+	for _, lock := range j.locks {
+		why = cmp.Or(why, j.inherentSilence(lock, j.endTime))
 	}
 	return why
 }

@@ -18,21 +18,23 @@ var countProperty = property{
 		Name: Count, Promise: "Hold counts are right, and as many releases as acquires leave nothing behind.",
 		Broken: "the hold count is wrong",
 	},
-	judge: plainly(judgeCount),
+	judge: plainly(func(t *trace) Verdict { return countJudge{t}.judge() }),
 }
 
-// judgeCount follows every owner's hold count through its operations, and then
+type countJudge struct{ *trace }
+
+// judge follows every owner's hold count through its operations, and then
 // checks the server log for unexpected counts and holds.
-func judgeCount(t *trace) Verdict {
+func (j countJudge) judge() Verdict {
 	v := Verdict{Outcome: OutcomeOK}
-	for _, k := range t.owners {
-		v = earlier(v, t.countsOf(k))
+	for _, k := range j.owners {
+		v = earlier(v, j.countsOf(k))
 	}
 	if v.Faulty() {
 		return v
 	}
-	for _, k := range t.owners {
-		for _, x := range []Verdict{t.serverCounts(k), t.ghostHold(k), t.countsLeft(k)} {
+	for _, k := range j.owners {
+		for _, x := range []Verdict{j.serverCounts(k), j.ghostHold(k), j.countsLeft(k)} {
 			if x.Outcome == Violated {
 				v = earlier(v, byServers(x))
 			}
@@ -70,11 +72,11 @@ func (b bounds) after(s step) bounds {
 }
 
 // countsOf checks the counts in the results of an owner's operations.
-func (t *trace) countsOf(k ownerLock) Verdict {
+func (j countJudge) countsOf(k ownerLock) Verdict {
 	v := Verdict{Outcome: OutcomeOK}
 	var b bounds
 	var before, first *op
-	for _, s := range t.steps(k) {
+	for _, s := range j.steps(k) {
 		if s.o != nil && s.o.f == history.Acquire && !s.ret && b.hi == 0 {
 			first = s.o
 		}
@@ -83,7 +85,7 @@ func (t *trace) countsOf(k ownerLock) Verdict {
 			wrong := false
 			switch s.o.f {
 			case history.Acquire: // a hold that was lost starts again at 1
-				wrong = c > b.hi+1 || (c > 1 && c < b.lo+1) || (c == 1 && b.lo > 0 && !t.mayHaveLost(k, before, s.o))
+				wrong = c > b.hi+1 || (c > 1 && c < b.lo+1) || (c == 1 && b.lo > 0 && !j.mayHaveLost(k, before, s.o))
 			case history.Release: // nothing held: for the other judges to say
 				wrong = b.hi > 0 && (c > b.hi-1 || c < b.lo-1)
 			case history.Inspect:
@@ -95,7 +97,7 @@ func (t *trace) countsOf(k ownerLock) Verdict {
 				if first != nil {
 					from = first.inv
 				}
-				if v = earlier(v, inherently(x, t.setBack(k, from, s.t))); v.Faulty() {
+				if v = earlier(v, inherently(x, j.setBack(k, from, s.t))); v.Faulty() {
 					return v
 				}
 			}
@@ -119,14 +121,14 @@ func (b bounds) words(f history.Func) string {
 
 // mayHaveLost reports whether a hold may have been gone when an acquire of its owner was
 // granted. Its lease could have run out, or a server saw it end.
-func (t *trace) mayHaveLost(k ownerLock, before, o *op) bool {
-	if !t.claims.Reentrant || before == nil || len(t.changes) == 0 {
+func (j countJudge) mayHaveLost(k ownerLock, before, o *op) bool {
+	if !j.claims.Reentrant || before == nil || len(j.changes) == 0 {
 		return true
 	}
-	if lease := t.leaseOf(before); before.f != history.Acquire || plus(before.inv, lease) <= o.ret+slackOfServers {
+	if lease := j.leaseOf(before); before.f != history.Acquire || plus(before.inv, lease) <= o.ret+slackOfServers {
 		return true
 	}
-	if t.struckBy(o.ret, "does more than stop", "", func(f *faultSpan) bool { return !f.onlyStops() }) {
+	if j.struckBy(o.ret, "does more than stop", "", func(f *faultSpan) bool { return !f.onlyStops() }) {
 		return true
 	}
 	for _, c := range before.own.changes.between(before.inv, o.ret) {
@@ -139,23 +141,23 @@ func (t *trace) mayHaveLost(k ownerLock, before, o *op) bool {
 
 // serverCounts checks that no command gave an owner more holds on a server than it
 // has or is acquiring.
-func (t *trace) serverCounts(k ownerLock) Verdict {
-	steps := t.steps(k)
+func (j countJudge) serverCounts(k ownerLock) Verdict {
+	steps := j.steps(k)
 	v := Verdict{Outcome: OutcomeOK}
 	late := map[string]int{} // node -> holds of late requests, which are inherent
 	var b bounds
 	var extra int // an acquire that failed, or its leave from the queue, may still be on its way
 	var open *op
-	j := 0
-	for _, c := range t.account(k).changes.all {
-		for j < len(steps) && steps[j].t <= c.t {
-			s := steps[j]
+	next := 0
+	for _, c := range j.account(k).changes.all {
+		for next < len(steps) && steps[next].t <= c.t {
+			s := steps[next]
 			switch {
 			case s.o != nil && s.o.f == history.Acquire && !s.ret:
 				open, extra = s.o, 0
 			case s.ret && s.o == open && s.t < c.t:
 				open = nil
-				if s.o.kind == history.Fail && (s.o.res.Error == history.ErrCanceled || t.mayBeHandedOn(s.o)) {
+				if s.o.kind == history.Fail && (s.o.res.Error == history.ErrCanceled || j.mayBeHandedOn(s.o)) {
 					extra = 1
 				}
 			case s.ret && s.o == open:
@@ -167,7 +169,7 @@ func (t *trace) serverCounts(k ownerLock) Verdict {
 			} else {
 				b = n
 			}
-			j++
+			next++
 		}
 		if c.was == k.owner && c.ends() {
 			delete(late, c.Node)
@@ -179,18 +181,18 @@ func (t *trace) serverCounts(k ownerLock) Verdict {
 		if open != nil {
 			allowed++
 		}
-		if c.Count > allowed && t.claims.Nodes > 1 {
+		if c.Count > allowed && j.claims.Nodes > 1 {
 			// The others may have made the hold and ended it meanwhile.
-			allowed = max(allowed, mostAsked(steps, t.heldBack(t.client[k.owner], c.group, c.t), c.t))
+			allowed = max(allowed, mostAsked(steps, j.heldBack(j.client[k.owner], c.group, c.t), c.t))
 		}
 		if c.Count > allowed {
 			asked := fmt.Sprintf("it can have had %d at most", allowed)
 			if allowed == 0 {
 				asked = "it held none then, and no acquire of it was open"
 			}
-			x := violation(c.t, opIDs(open, t.grantOf(k.owner, k.lock, c.t)), "%s counted %s of %s at %s; %s",
+			x := violation(c.t, opIDs(open, j.grantOf(k.owner, k.lock, c.t)), "%s counted %s of %s at %s; %s",
 				c.Node, english.Count(c.Count, "hold"), k.owner, at(c.t), asked)
-			if v = earlier(v, inherently(x, t.forgotRequest(k, c))); v.Faulty() {
+			if v = earlier(v, inherently(x, j.forgotRequest(k, c))); v.Faulty() {
 				return v
 			}
 			late[c.Node] += c.Count - allowed
@@ -202,8 +204,8 @@ func (t *trace) serverCounts(k ownerLock) Verdict {
 // mayBeHandedOn reports whether an acquire that ended as busy had a place in a
 // queue. A releasing owner may hand the lock to it until the server knows that the
 // waiter has left. The judge of errors limits how long the servers may keep it.
-func (t *trace) mayBeHandedOn(o *op) bool {
-	return t.claims.Fairness && o.args.Wait > 0 && o.res.Error == history.ErrBusy
+func (j countJudge) mayBeHandedOn(o *op) bool {
+	return j.claims.Fairness && o.args.Wait > 0 && o.res.Error == history.ErrBusy
 }
 
 // mostAsked is the largest number of holds that an owner had or requested between
@@ -229,13 +231,13 @@ func mostAsked(steps []step, from, to int64) int {
 
 // ghostHold checks that an owner without holds has none on the servers. It excuses
 // servers that a fault may have cut off or set back.
-func (t *trace) ghostHold(k ownerLock) Verdict {
-	if _, crashed := t.crashed[t.client[k.owner]]; crashed {
+func (j countJudge) ghostHold(k ownerLock) Verdict {
+	if _, crashed := j.crashed[j.client[k.owner]]; crashed {
 		return Verdict{Outcome: OutcomeOK}
 	}
 	var b bounds
 	var last *op
-	for _, s := range t.steps(k) {
+	for _, s := range j.steps(k) {
 		if s.o == nil || (s.o.f != history.Inspect && (s.o.unclear() || s.o.res.Error == history.ErrLost || s.o.res.Error == history.ErrOther)) {
 			return Verdict{Outcome: OutcomeOK} // its rest is unknown
 		}
@@ -248,14 +250,14 @@ func (t *trace) ghostHold(k ownerLock) Verdict {
 	}
 	groups := map[string]bool{}
 	for s := range last.own.heldAt(last.ret, last.ret) {
-		if !s.replica && s.to > last.ret && !t.disturbed(s.group, last.ret) {
+		if !s.replica && s.to > last.ret && !j.disturbed(s.group, last.ret) {
 			groups[s.group] = true
 		}
 	}
-	if len(groups) <= t.claims.Nodes-max(t.claims.Quorum, 1) {
+	if len(groups) <= j.claims.Nodes-max(j.claims.Quorum, 1) {
 		return Verdict{Outcome: OutcomeOK}
 	}
-	return violation(last.ret, opIDs(last, t.grantOf(k.owner, k.lock, last.ret)), "%s had given back all its holds by %s, and the servers still have it as the holder",
+	return violation(last.ret, opIDs(last, j.grantOf(k.owner, k.lock, last.ret)), "%s had given back all its holds by %s, and the servers still have it as the holder",
 		k.owner, at(last.ret))
 }
 
@@ -340,9 +342,9 @@ func (t *trace) leftOnServer(o *op, when int64) *change {
 
 // countsLeft checks that the server counts no more holds of an owner than the end of an
 // inner hold has left.
-func (t *trace) countsLeft(k ownerLock) Verdict {
+func (j countJudge) countsLeft(k ownerLock) Verdict {
 	v := Verdict{Outcome: OutcomeOK}
-	for e := range t.innerEnds(k) {
+	for e := range j.innerEnds(k) {
 		if e.left.Count > len(e.outer) {
 			v = earlier(v, violation(e.when, opIDs(e.o), "the %s of %s left %s; %s counts %d at %s",
 				e.o.f, k.owner, english.Count(len(e.outer), "hold"), e.left.Node, e.left.Count, at(e.when)))

@@ -14,7 +14,7 @@ var errorsProperty = property{
 		Name: Errors, Promise: "Every outcome has one error class, the documented one.",
 		Broken: "an outcome is reported as another one",
 	},
-	judge: plainly(judgeErrors),
+	judge: plainly(func(t *trace) Verdict { return errorsJudge{t}.judge() }),
 }
 
 // documented lists the allowed error classes for each outcome of an operation.
@@ -24,34 +24,36 @@ var documented = map[history.Func]map[history.Kind][]string{
 	history.Extend:  {history.Fail: {history.ErrNotHeld, history.ErrLost, history.ErrRefused, history.ErrCanceled}, history.Info: {history.ErrUnknown, history.ErrCanceled}},
 }
 
-// judgeErrors checks that every failure has a documented class, and that neither
+type errorsJudge struct{ *trace }
+
+// judge checks that every failure has a documented class, and that neither
 // the server log nor a notice of loss contradicts it.
-func judgeErrors(t *trace) Verdict {
+func (j errorsJudge) judge() Verdict {
 	v := Verdict{Outcome: OutcomeOK}
-	for _, o := range t.ops {
-		v = earlier(v, t.classOf(o))
-		if len(t.changes) > 0 {
-			v = earlier(v, t.contradicted(o))
-			v = earlier(v, t.hadNoEffect(o))
+	for _, o := range j.ops {
+		v = earlier(v, j.classOf(o))
+		if len(j.changes) > 0 {
+			v = earlier(v, j.contradicted(o))
+			v = earlier(v, j.hadNoEffect(o))
 		}
 	}
-	for _, n := range t.notes {
-		v = earlier(v, t.falseAlarm(n))
+	for _, n := range j.notes {
+		v = earlier(v, j.falseAlarm(n))
 	}
-	for i := range t.beliefs {
-		v = earlier(v, t.wronglyLost(&t.beliefs[i]))
+	for i := range j.beliefs {
+		v = earlier(v, j.wronglyLost(&j.beliefs[i]))
 	}
 	return v
 }
 
 // refusedAsClosed reports whether a release failed because its client was closing
 // the lock: the hold then ends with its lease, as intended.
-func (t *trace) refusedAsClosed(o *op) bool {
-	return o.f == history.Release && o.failed(history.ErrCanceled) && (o.ret >= t.closing.at(o.client) || o.ret == o.inv && t.mayBeClosing(o.client, o.ret))
+func (j errorsJudge) refusedAsClosed(o *op) bool {
+	return o.f == history.Release && o.failed(history.ErrCanceled) && (o.ret >= j.closing.at(o.client) || o.ret == o.inv && j.mayBeClosing(o.client, o.ret))
 }
 
-func (t *trace) classOf(o *op) Verdict {
-	if o.kind != history.Fail && o.kind != history.Info || t.refusedAsClosed(o) {
+func (j errorsJudge) classOf(o *op) Verdict {
+	if o.kind != history.Fail && o.kind != history.Info || j.refusedAsClosed(o) {
 		return Verdict{Outcome: OutcomeOK}
 	}
 	class := o.res.Error
@@ -60,23 +62,23 @@ func (t *trace) classOf(o *op) Verdict {
 	for _, a := range allowed {
 		right = right || a == class
 	}
-	if o.f == history.Acquire && o.kind == history.Fail && class == history.ErrLost && t.claims.Reentrant {
-		right = t.hadHold(o) // there was something to lose
+	if o.f == history.Acquire && o.kind == history.Fail && class == history.ErrLost && j.claims.Reentrant {
+		right = j.hadHold(o) // there was something to lose
 	}
-	if o.f == history.Release && o.kind == history.Fail && class == history.ErrLost && !t.hadHold(o) {
+	if o.f == history.Release && o.kind == history.Fail && class == history.ErrLost && !j.hadHold(o) {
 		return violation(o.ret, opIDs(o), "the release of %s reported a loss at %s; its owner held nothing", o.owner, at(o.ret))
 	}
-	if right && class == history.ErrUnknown && o.own != nil && t.h.Header.Order == history.TotalOrder && !t.mayEndUnknown(o) && t.keptBy(o) && t.cancelled(o) {
+	if right && class == history.ErrUnknown && o.own != nil && j.h.Header.Order == history.TotalOrder && !j.mayEndUnknown(o) && j.keptBy(o) && j.cancelled(o) {
 		return byServers(violation(o.ret, opIDs(o), "the release of %s ended at %s with an unknown outcome because the context of its caller had ended: nobody gave the hold back", o.owner, at(o.ret)))
 	}
-	if right && class == history.ErrUnknown && o.own != nil && t.h.Header.Order == history.TotalOrder && !t.mayEndUnknown(o) {
+	if right && class == history.ErrUnknown && o.own != nil && j.h.Header.Order == history.TotalOrder && !j.mayEndUnknown(o) {
 		although := "nothing was wrong"
-		if t.claims.Nodes > 1 {
+		if j.claims.Nodes > 1 {
 			although = "enough servers were in reach"
 		}
 		return violation(o.ret, opIDs(o), "the %s of %s ended at %s with an unknown outcome, although %s", o.f, o.owner, at(o.ret), although)
 	}
-	if right && class == history.ErrCanceled && o.f == history.Acquire && o.kind == history.Fail && t.gaveUpByItself(o) {
+	if right && class == history.ErrCanceled && o.f == history.Acquire && o.kind == history.Fail && j.gaveUpByItself(o) {
 		return violation(o.ret, opIDs(o), "the acquire of %s was to wait %s from %s on and gave up at %s with a context that ended; nobody had cancelled it",
 			o.owner, long(o.args.Wait), at(o.inv), at(o.ret))
 	}
@@ -85,7 +87,7 @@ func (t *trace) classOf(o *op) Verdict {
 	}
 	if o.f == history.Release && class == history.ErrCanceled {
 		why := "because the context of its caller had ended"
-		if t.h.Header.Order == history.TotalOrder && !t.cancelled(o) {
+		if j.h.Header.Order == history.TotalOrder && !j.cancelled(o) {
 			why = "as if the context of its caller had ended, which it had not"
 		}
 		return violation(o.ret, opIDs(o), "the release of %s was given up at %s %s: nobody gave the hold back", o.owner, at(o.ret), why)
@@ -105,23 +107,23 @@ func (t *trace) classOf(o *op) Verdict {
 }
 
 // cancelled reports whether a fault ended the context of an operation.
-func (t *trace) cancelled(o *op) bool {
-	return slices.ContainsFunc(t.faults, func(f *faultSpan) bool {
-		return f.Cancels && f.touchesClient(o.client) && f.from <= o.ret && plus(f.to, t.allow.settling) >= o.inv
+func (j errorsJudge) cancelled(o *op) bool {
+	return slices.ContainsFunc(j.faults, func(f *faultSpan) bool {
+		return f.Cancels && f.touchesClient(o.client) && f.from <= o.ret && plus(f.to, j.allow.settling) >= o.inv
 	})
 }
 
 // gaveUpByItself reports whether an acquire ended long before the end of its wait with
 // a context error, although no fault had ended its context.
-func (t *trace) gaveUpByItself(o *op) bool {
-	return t.h.Header.Order == history.TotalOrder && o.args.Wait > 0 && o.inv+o.args.Wait-o.ret > t.allow.waitSlack && !t.mayBeClosing(o.client, o.ret) &&
-		!slices.ContainsFunc(t.faults, func(f *faultSpan) bool { return f.Cancels && f.from <= o.ret && t.calledBy(o, f.from) })
+func (j errorsJudge) gaveUpByItself(o *op) bool {
+	return j.h.Header.Order == history.TotalOrder && o.args.Wait > 0 && o.inv+o.args.Wait-o.ret > j.allow.waitSlack && !j.mayBeClosing(o.client, o.ret) &&
+		!slices.ContainsFunc(j.faults, func(f *faultSpan) bool { return f.Cancels && f.from <= o.ret && j.calledBy(o, f.from) })
 }
 
 // calledBy reports whether an operation may have been called by then. If its
 // process was stopped at the call, the recorded time is when the process went on.
-func (t *trace) calledBy(o *op, when int64) bool {
-	return o.inv <= when || slices.ContainsFunc(t.faults, func(f *faultSpan) bool {
+func (j errorsJudge) calledBy(o *op, when int64) bool {
+	return o.inv <= when || slices.ContainsFunc(j.faults, func(f *faultSpan) bool {
 		return f.StopsProcess && f.touchesClient(o.client) && f.from <= when && f.to >= o.inv
 	})
 }
@@ -130,7 +132,7 @@ func (t *trace) calledBy(o *op, when int64) bool {
 // returns, the servers without the hold must suffice for another owner: on a
 // single server no hold may remain, under any fault. Later no server at all may
 // have it, once no fault blocks the request.
-func (t *trace) hadNoEffect(o *op) Verdict {
+func (j errorsJudge) hadNoEffect(o *op) Verdict {
 	v := Verdict{Outcome: OutcomeOK}
 	if o.f != history.Release || o.kind != history.OK || o.res.Count > 0 {
 		return v
@@ -142,38 +144,38 @@ func (t *trace) hadNoEffect(o *op) Verdict {
 	}
 	kept := map[string]bool{} // groups that have the hold when the release returns
 	tell := func(s *span, until int64) {
-		x := byServers(violation(o.ret, opIDs(o, t.grantOf(o.owner, o.lock, o.inv)),
+		x := byServers(violation(o.ret, opIDs(o, j.grantOf(o.owner, o.lock, o.inv)),
 			"the release of %s succeeded at %s; %s held the lock for it until %s", o.owner, at(o.ret), s.node, at(until)))
-		v = earlier(v, inherently(x, t.setBack(k, o.inv, until)))
+		v = earlier(v, inherently(x, j.setBack(k, o.inv, until)))
 	}
 	for s := range o.own.heldAt(o.ret, o.ret) {
-		if s.replica || s.led > o.ret || s.from >= o.inv || s.to <= o.ret+t.allow.rounding || !t.stillAnswers(s.group, 0, o.ret) {
+		if s.replica || s.led > o.ret || s.from >= o.inv || s.to <= o.ret+j.allow.rounding || !j.stillAnswers(s.group, 0, o.ret) {
 			continue
 		}
-		left := t.notReleased(o, s)
-		if left && !t.claims.TakesBack {
+		left := j.notReleased(o, s)
+		if left && !j.claims.TakesBack {
 			continue
 		}
-		orphan := t.orphanUntil(o, s)
+		orphan := j.orphanUntil(o, s)
 		if orphan <= o.ret && !left {
-			if kept[s.group] = true; len(kept) > t.claims.Nodes-t.claims.Quorum {
-				tell(s, min(s.to, again, t.endTime))
+			if kept[s.group] = true; len(kept) > j.claims.Nodes-j.claims.Quorum {
+				tell(s, min(s.to, again, j.endTime))
 			}
 		}
-		if t.claims.Nodes == 1 && !left || t.replaced(s.group, o.ret) || t.unheard(o, s) || t.keptAway(o, s) {
+		if j.claims.Nodes == 1 && !left || j.replaced(s.group, o.ret) || j.unheard(o, s) || j.keptAway(o, s) {
 			continue
 		}
-		if maker := o.own.ops.last(s.from, isAcquire); maker != nil && t.ofEarlyRound(maker, s) {
+		if maker := o.own.ops.last(s.from, isAcquire); maker != nil && j.ofEarlyRound(maker, s) {
 			continue
 		}
 		from := o.ret
-		for _, f := range t.faults {
+		for _, f := range j.faults {
 			if !f.sparesPrimary() && f.from <= s.to && (f.touchesClient(o.client) || f.touchesGroup(s.group)) {
-				from = max(from, plus(f.to, t.allow.settling))
+				from = max(from, plus(f.to, j.allow.settling))
 			}
 		}
-		from = max(plus(from, t.allow.takingBack), orphan)
-		if until := min(s.to, again, t.endTime); until > from {
+		from = max(plus(from, j.allow.takingBack), orphan)
+		if until := min(s.to, again, j.endTime); until > from {
 			tell(s, until)
 		}
 	}
@@ -184,10 +186,10 @@ func (t *trace) hadNoEffect(o *op) Verdict {
 // several servers. If it did so for long, a lock need not try any more. A lock that does
 // not claim to take acquires back need not try again at all. A fault may have broken the
 // connection of its request long before.
-func (t *trace) keptAway(release *op, s *span) bool {
+func (j errorsJudge) keptAway(release *op, s *span) bool {
 	var tries int64
-	if t.claims.TakesBack {
-		tries = t.allow.takenBackLater
+	if j.claims.TakesBack {
+		tries = j.allow.takenBackLater
 	}
 	own := &release.own.ops
 	first := release
@@ -200,7 +202,7 @@ func (t *trace) keptAway(release *op, s *span) bool {
 			break
 		}
 	}
-	return t.claims.Nodes > 1 && slices.ContainsFunc(t.faults, func(f *faultSpan) bool {
+	return j.claims.Nodes > 1 && slices.ContainsFunc(j.faults, func(f *faultSpan) bool {
 		if f.from > first.ret || !f.touchesLink(release.client, s.group) {
 			return false
 		}
@@ -212,15 +214,15 @@ func (t *trace) keptAway(release *op, s *span) bool {
 // unheard reports whether a hold on one of several servers may come from an attempt
 // whose request or reply a fault blocked. A lock with a new value for every attempt does
 // not know that hold. It must end the hold only if it claims to take acquires back.
-func (t *trace) unheard(release *op, s *span) bool {
-	return t.claims.Nodes > 1 && !t.claims.TakesBack && slices.ContainsFunc(t.faults, func(f *faultSpan) bool {
-		return (f.keepsReplies() || f.HoldsRequests) && f.from <= s.from+t.allow.underway && s.from <= plus(f.to, t.allow.healing) && f.touchesLink(release.client, s.group)
+func (j errorsJudge) unheard(release *op, s *span) bool {
+	return j.claims.Nodes > 1 && !j.claims.TakesBack && slices.ContainsFunc(j.faults, func(f *faultSpan) bool {
+		return (f.keepsReplies() || f.HoldsRequests) && f.from <= s.from+j.allow.underway && s.from <= plus(f.to, j.allow.healing) && f.touchesLink(release.client, s.group)
 	})
 }
 
 // notReleased reports whether a hold on a server is not that of a release, but a
 // leftover of an earlier acquire of unknown outcome.
-func (t *trace) notReleased(release *op, s *span) bool {
+func (j errorsJudge) notReleased(release *op, s *span) bool {
 	maker := release.own.ops.last(s.from, isAcquire)
 	if maker == nil || maker.granted() {
 		return false
@@ -231,10 +233,10 @@ func (t *trace) notReleased(release *op, s *span) bool {
 // orphanUntil is the end of a hold that a release has not reached because of a later
 // acquire. A fault delayed that acquire, which then found its owner's hold and counted
 // as one more for a lease.
-func (t *trace) orphanUntil(release *op, s *span) int64 {
+func (j errorsJudge) orphanUntil(release *op, s *span) int64 {
 	var until int64
 	for _, c := range release.own.changes.between(release.inv, s.to) {
-		if c.group == s.group && c.command() && c.holder == release.owner && c.Count > c.WasCount && t.heldBack(release.client, c.group, c.t) < release.inv {
+		if c.group == s.group && c.command() && c.holder == release.owner && c.Count > c.WasCount && j.heldBack(release.client, c.group, c.t) < release.inv {
 			until = max(until, c.expires())
 		}
 	}
@@ -242,29 +244,29 @@ func (t *trace) orphanUntil(release *op, s *span) int64 {
 }
 
 // contradicted compares an outcome with the changes on the servers meanwhile.
-func (t *trace) contradicted(o *op) Verdict {
+func (j errorsJudge) contradicted(o *op) Verdict {
 	switch {
 	case o.f == history.Release && o.failed(history.ErrNotHeld):
-		return t.deniesRelease(o)
+		return j.deniesRelease(o)
 	case o.f == history.Acquire && o.failed(history.ErrBusy):
-		return t.deniesGrant(o)
+		return j.deniesGrant(o)
 	case o.f == history.Release && o.kind == history.OK:
-		return t.releasedNothing(o)
+		return j.releasedNothing(o)
 	}
 	return Verdict{Outcome: OutcomeOK}
 }
 
 // deniesRelease finds a release that reported no hold although it had released one.
 // Fewer servers than a quorum had no hold.
-func (t *trace) deniesRelease(o *op) Verdict {
+func (j errorsJudge) deniesRelease(o *op) Verdict {
 	var groups []string
 	for _, c := range o.own.changes.between(o.inv, o.ret) {
-		if !t.commandOf(c, o) || !c.givesBack(o.owner) || slices.Contains(groups, c.group) {
+		if !j.commandOf(c, o) || !c.givesBack(o.owner) || slices.Contains(groups, c.group) {
 			continue
 		}
-		if groups = append(groups, c.group); len(groups) >= t.claims.Quorum {
-			return inherently(byServers(violation(o.ret, opIDs(o, t.grantOf(o.owner, o.lock, o.inv)),
-				"the release of %s reported at %s that its owner held nothing; it had released its hold on %s at %s", o.owner, at(o.ret), c.Node, at(c.t))), t.forgotten(o))
+		if groups = append(groups, c.group); len(groups) >= j.claims.Quorum {
+			return inherently(byServers(violation(o.ret, opIDs(o, j.grantOf(o.owner, o.lock, o.inv)),
+				"the release of %s reported at %s that its owner held nothing; it had released its hold on %s at %s", o.owner, at(o.ret), c.Node, at(c.t))), j.forgotten(o))
 		}
 	}
 	return Verdict{Outcome: OutcomeOK}
@@ -272,13 +274,13 @@ func (t *trace) deniesRelease(o *op) Verdict {
 
 // deniesGrant finds an acquire that reported a busy lock although the servers had
 // granted it, or although there was no obstacle.
-func (t *trace) deniesGrant(o *op) Verdict {
+func (j errorsJudge) deniesGrant(o *op) Verdict {
 	type grant struct{ at, until int64 }
 	groups := map[string]grant{} // that granted it and kept it
 	for _, c := range o.own.changes.between(o.inv, o.ret) {
 		g, granted := groups[c.group]
 		switch {
-		case t.commandOf(c, o) && c.holder == o.owner && c.grants():
+		case j.commandOf(c, o) && c.holder == o.owner && c.grants():
 			groups[c.group] = grant{c.t, c.expires()}
 		case c.was == o.owner && c.ends():
 			delete(groups, c.group)
@@ -288,14 +290,14 @@ func (t *trace) deniesGrant(o *op) Verdict {
 	}
 	granted, latest := 0, int64(0)
 	for group, g := range groups {
-		if g.until > o.ret && t.stillAnswers(group, g.at, o.ret) { // a crashed server has yet to expire what is over
+		if g.until > o.ret && j.stillAnswers(group, g.at, o.ret) { // a crashed server has yet to expire what is over
 			granted, latest = granted+1, max(latest, g.at)
 		}
 	}
-	if granted >= t.claims.Quorum {
+	if granted >= j.claims.Quorum {
 		return byServers(violation(o.ret, opIDs(o), "the acquire of %s reported at %s that the lock was busy; the servers had granted it to the same owner at %s", o.owner, at(o.ret), at(latest)))
 	}
-	if t.nobodyElse(o) {
+	if j.nobodyElse(o) {
 		return byServers(violation(o.ret, opIDs(o), "the acquire of %s reported at %s that the lock was busy; no server held it for anybody else, and nobody else asked",
 			o.owner, at(o.ret)))
 	}
@@ -304,29 +306,29 @@ func (t *trace) deniesGrant(o *op) Verdict {
 
 // releasedNothing finds a successful release of a hold that too few servers had, or
 // that removed the hold of another owner.
-func (t *trace) releasedNothing(o *op) Verdict {
-	if t.claims.Nodes == 1 {
-		if c := t.tookAnother(o); c != nil {
-			return byServers(violation(o.ret, opIDs(o, t.grantOf(c.was, o.lock, c.t)),
+func (j errorsJudge) releasedNothing(o *op) Verdict {
+	if j.claims.Nodes == 1 {
+		if c := j.tookAnother(o); c != nil {
+			return byServers(violation(o.ret, opIDs(o, j.grantOf(c.was, o.lock, c.t)),
 				"the release of %s succeeded at %s; what it removed at %s was the hold of %s", o.owner, at(o.ret), at(c.t), c.was))
 		}
 	}
-	n := t.groupsHolding(o.lock, o.owner, t.releasedSince(o)-slackOfServers, o.ret, anyServer)
+	n := j.groupsHolding(o.lock, o.owner, j.releasedSince(o)-slackOfServers, o.ret, anyServer)
 	switch {
-	case n >= t.claims.Quorum:
+	case n >= j.claims.Quorum:
 		return Verdict{Outcome: OutcomeOK}
-	case t.claims.Nodes > 1:
-		return byServers(violation(o.ret, opIDs(o, t.grantOf(o.owner, o.lock, o.inv)),
-			"the release of %s succeeded at %s; only %d of the %d servers that a hold needs still had it", o.owner, at(o.ret), n, t.claims.Quorum))
+	case j.claims.Nodes > 1:
+		return byServers(violation(o.ret, opIDs(o, j.grantOf(o.owner, o.lock, o.inv)),
+			"the release of %s succeeded at %s; only %d of the %d servers that a hold needs still had it", o.owner, at(o.ret), n, j.claims.Quorum))
 	}
-	return byServers(violation(o.ret, opIDs(o, t.grantOf(o.owner, o.lock, o.inv)),
+	return byServers(violation(o.ret, opIDs(o, j.grantOf(o.owner, o.lock, o.inv)),
 		"the release of %s succeeded at %s, although no server held the lock for it any more", o.owner, at(o.ret)))
 }
 
 // releasedSince is when the owner of a release first asked for it. It is earlier than the
 // call if this one only tells what became of releases without an answer: a server gave a
 // hold back for one of them, and has as many left as this one says.
-func (t *trace) releasedSince(o *op) int64 {
+func (j errorsJudge) releasedSince(o *op) int64 {
 	own := &o.own.ops
 	for i := own.latest(o.inv); i >= 0; i-- {
 		r := own.all[i]
@@ -337,7 +339,7 @@ func (t *trace) releasedSince(o *op) int64 {
 			break
 		}
 		for _, c := range o.own.changes.between(r.inv, o.inv) {
-			if t.commandOf(c, o) && c.givesBack(o.owner) && c.Count == o.res.Count {
+			if j.commandOf(c, o) && c.givesBack(o.owner) && c.Count == o.res.Count {
 				return r.inv
 			}
 		}
@@ -348,25 +350,25 @@ func (t *trace) releasedSince(o *op) int64 {
 // nobodyElse reports whether an acquire had no obstacle: no other hold on a
 // server, no other open acquire, and no fault. If the lock is not reentrant, an
 // earlier hold of its owner is an obstacle too.
-func (t *trace) nobodyElse(o *op) bool {
-	held := t.account(ownerLock{"", o.lock}).anyHeld(o.inv-slackOfServers, o.ret, func(s *span) bool {
-		return s.holder != o.owner || !t.claims.Reentrant && s.from < o.inv
+func (j errorsJudge) nobodyElse(o *op) bool {
+	held := j.account(ownerLock{"", o.lock}).anyHeld(o.inv-slackOfServers, o.ret, func(s *span) bool {
+		return s.holder != o.owner || !j.claims.Reentrant && s.from < o.inv
 	})
-	return !held && !t.othersAsk(o) && t.overlap(o.inv, o.ret, t.allow.settling, anyFault) == 0
+	return !held && !j.othersAsk(o) && j.overlap(o.inv, o.ret, j.allow.settling, anyFault) == 0
 }
 
 // tookAnother finds the hold of another owner that a release's client removed
 // instead of its own.
-func (t *trace) tookAnother(o *op) *change {
+func (j errorsJudge) tookAnother(o *op) *change {
 	var other *change
-	for _, c := range t.account(ownerLock{"", o.lock}).changes.between(o.inv, o.ret) {
-		if !t.commandOf(c, o) || c.was == "" || !c.givesBack(c.was) {
+	for _, c := range j.account(ownerLock{"", o.lock}).changes.between(o.inv, o.ret) {
+		if !j.commandOf(c, o) || c.was == "" || !c.givesBack(c.was) {
 			continue
 		}
 		if c.was == o.owner {
 			return nil
 		}
-		if _, known := t.client[c.was]; known && other == nil {
+		if _, known := j.client[c.was]; known && other == nil {
 			other = c
 		}
 	}

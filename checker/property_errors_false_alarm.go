@@ -12,21 +12,21 @@ import (
 // hold. A holder may give up its hold early by a margin for drifting clocks, but
 // not by a quarter of its lease. A fault since the acquire may have hidden the
 // server's state from the client, or the client's requests from the server.
-func (t *trace) falseAlarm(n *history.Event) Verdict {
+func (j errorsJudge) falseAlarm(n *history.Event) Verdict {
 	v := Verdict{Outcome: OutcomeOK}
 	if n.F != history.Lost {
 		return v
 	}
-	for _, lock := range t.locks {
-		list := t.ended[lock]
+	for _, lock := range j.locks {
+		list := j.ended[lock]
 		// A belief may have ended by the release that follows at the same instant.
-		for i := sort.Search(len(list), func(i int) bool { return t.beliefs[list[i]].To >= n.Time }); i < len(list); i++ {
-			c := &t.beliefs[list[i]]
+		for i := sort.Search(len(list), func(i int) bool { return j.beliefs[list[i]].To >= n.Time }); i < len(list); i++ {
+			c := &j.beliefs[list[i]]
 			if c.To > n.Time {
 				break
 			}
 			if c.Client == n.Client && (n.Owner == "" || c.Owner == n.Owner) && (n.Lock == "" || c.Lock == n.Lock) {
-				v = earlier(v, t.kept(c, n.Time))
+				v = earlier(v, j.kept(c, n.Time))
 			}
 		}
 	}
@@ -35,15 +35,15 @@ func (t *trace) falseAlarm(n *history.Event) Verdict {
 
 // wronglyLost checks that an owner has really lost its hold if its release reports
 // a loss or no hold. The release may repeat others without an answer.
-func (t *trace) wronglyLost(c *Belief) Verdict {
-	o := t.op(c.EndOp)
+func (j errorsJudge) wronglyLost(c *Belief) Verdict {
+	o := j.op(c.EndOp)
 	for o != nil && o.f == history.Release && o.kind == history.Info {
 		o = o.next()
 	}
-	if o == nil || o.f != history.Release || o.kind != history.Fail || t.refusedAsClosed(o) {
+	if o == nil || o.f != history.Release || o.kind != history.Fail || j.refusedAsClosed(o) {
 		return Verdict{Outcome: OutcomeOK}
 	}
-	v := t.kept(c, o.ret)
+	v := j.kept(c, o.ret)
 	if v.Outcome == Violated {
 		v.Ops = append(v.Ops, o.id)
 	}
@@ -52,24 +52,24 @@ func (t *trace) wronglyLost(c *Belief) Verdict {
 
 // groupsAnsweringFor counts the groups in which the server that answers clients at that
 // time has a hold.
-func (t *trace) groupsAnsweringFor(c *Belief, when int64) int {
-	return t.groupsHolding(c.Lock, c.Owner, when, when, func(s *span) bool { return !s.replica && s.led <= when && t.stillAnswers(s.group, s.led, when) })
+func (j errorsJudge) groupsAnsweringFor(c *Belief, when int64) int {
+	return j.groupsHolding(c.Lock, c.Owner, when, when, func(s *span) bool { return !s.replica && s.led <= when && j.stillAnswers(s.group, s.led, when) })
 }
 
 // kept checks that the servers did not keep a hold whose owner was notified of its
 // loss. A fault may have hidden their state from its client. And a release may leave
 // outer holds whose leases are over: with it the lock is free.
-func (t *trace) kept(c *Belief, told int64) Verdict {
-	o := t.op(c.AcquireOp)
-	if c.Lease == 0 || t.mayBeClosing(c.Client, told) || t.groupsAnsweringFor(c, told) < t.claims.Quorum {
+func (j errorsJudge) kept(c *Belief, told int64) Verdict {
+	o := j.op(c.AcquireOp)
+	if c.Lease == 0 || j.mayBeClosing(c.Client, told) || j.groupsAnsweringFor(c, told) < j.claims.Quorum {
 		return Verdict{Outcome: OutcomeOK}
 	}
-	owed, ok := t.owedByServers(c, told)
-	if !ok || owed == never || owed-told <= t.margin(c)+t.allow.rounding {
+	owed, ok := j.owedByServers(c, told)
+	if !ok || owed == never || owed-told <= j.margin(c)+j.allow.rounding {
 		return Verdict{Outcome: OutcomeOK}
 	}
-	held, releasing := t.heldBy(c, told)
-	hidden := t.overlap(o.inv, told, t.allow.settling, func(f *faultSpan) bool {
+	held, releasing := j.heldBy(c, told)
+	hidden := j.overlap(o.inv, told, j.allow.settling, func(f *faultSpan) bool {
 		return f.lasted || f.from >= o.inv || f.BreaksConnections // which is found when the connection is next used
 	}) > 0
 	outer := releasing && len(held) > 0
@@ -79,9 +79,9 @@ func (t *trace) kept(c *Belief, told int64) Verdict {
 	if hidden || outer {
 		known := int64(0)
 		for _, a := range held {
-			known = max(known, t.knownEnd(a, told))
+			known = max(known, j.knownEnd(a, told))
 		}
-		if told >= known-t.margin(c)-t.allow.underway-t.allow.machine {
+		if told >= known-j.margin(c)-j.allow.underway-j.allow.machine {
 			return Verdict{Outcome: OutcomeOK}
 		}
 	}
@@ -89,13 +89,13 @@ func (t *trace) kept(c *Belief, told int64) Verdict {
 }
 
 // margin is the time by which a holder may give up its hold early.
-func (t *trace) margin(c *Belief) int64 { return max(t.claims.Margin, c.Lease/4) }
+func (j errorsJudge) margin(c *Belief) int64 { return max(j.claims.Margin, c.Lease/4) }
 
 // heldBy lists the acquires whose holds the owner of a belief has at a time, outermost
 // first. It leaves out those that the owner is releasing or has released.
-func (t *trace) heldBy(c *Belief, when int64) (held []*op, releasing bool) {
-	inv := t.op(c.AcquireOp).inv
-	steps := t.steps(ownerLock{c.Owner, c.Lock})
+func (j errorsJudge) heldBy(c *Belief, when int64) (held []*op, releasing bool) {
+	inv := j.op(c.AcquireOp).inv
+	steps := j.steps(ownerLock{c.Owner, c.Lock})
 	left := 0
 	for _, s := range steps[sort.Search(len(steps), func(i int) bool { return steps[i].t >= inv }):] {
 		if s.t > when {
@@ -106,7 +106,7 @@ func (t *trace) heldBy(c *Belief, when int64) (held []*op, releasing bool) {
 		case s.ret && s.o.granted():
 			held, left = append(held[:left], s.o), left+1
 		case s.o.f == history.Release && !s.ret && left > 0:
-			if known := t.left(s.o); known > 0 { // it may repeat one without an answer
+			if known := j.left(s.o); known > 0 { // it may repeat one without an answer
 				left = min(known, len(held))
 			} else {
 				left--
@@ -121,11 +121,11 @@ func (t *trace) heldBy(c *Belief, when int64) (held []*op, releasing bool) {
 // have delayed the granted request, the client counts the lease from its call. A hold
 // that another owner handed on lasts as long as the waiter's place. A renewed hold
 // lasts from the latest renewal which no fault can have hidden.
-func (t *trace) knownEnd(o *op, by int64) int64 {
-	first := plus(t.sentBy(o), t.leaseOf(o))
+func (j errorsJudge) knownEnd(o *op, by int64) int64 {
+	first := plus(j.sentBy(o), j.leaseOf(o))
 	for _, s := range o.own.changes.between(o.inv, o.ret) {
-		if s.holder == o.owner && t.handedOn(ownerLock{o.owner, o.lock}, s) == o {
-			first = min(first, s.expires(), plus(o.inv, t.leaseOf(o))) // it may know of no later end
+		if s.holder == o.owner && j.handedOn(ownerLock{o.owner, o.lock}, s) == o {
+			first = min(first, s.expires(), plus(o.inv, j.leaseOf(o))) // it may know of no later end
 		}
 	}
 	if !o.args.Renewed {
@@ -136,15 +136,15 @@ func (t *trace) knownEnd(o *op, by int64) int64 {
 		switch {
 		case s.takesBack(o):
 			delete(ends, s.group)
-		case s.command() && s.By == o.client && s.holder == o.owner && !t.disturbedAround(o.client, s.t):
+		case s.command() && s.By == o.client && s.holder == o.owner && !j.disturbedAround(o.client, s.t):
 			ends[s.group] = s.t + o.args.Lease
 		}
 	}
-	if len(ends) < t.claims.Quorum {
+	if len(ends) < j.claims.Quorum {
 		return first
 	}
 	times := slices.Sorted(maps.Values(ends))
-	return max(first, times[len(times)-t.claims.Quorum])
+	return max(first, times[len(times)-j.claims.Quorum])
 }
 
 // disturbedAround reports whether a fault may have touched a request that a server
@@ -157,19 +157,19 @@ func (t *trace) disturbedAround(client string, when int64) bool {
 // sentBy is the start of the owner's lease: the send of the granted request, which
 // a fault may have delayed. On several servers it is that of the first one that
 // granted the hold, as the others may have been busy for long.
-func (t *trace) sentBy(acquire *op) int64 {
-	if t.disturbance(acquire.inv, acquire.ret, delays(acquire.client)) > 0 {
+func (j errorsJudge) sentBy(acquire *op) int64 {
+	if j.disturbance(acquire.inv, acquire.ret, delays(acquire.client)) > 0 {
 		return acquire.inv
 	}
-	if t.claims.Nodes > 1 {
+	if j.claims.Nodes > 1 {
 		granted := map[string]int64{} // group -> when
-		for c := range t.commandsOf(acquire) {
+		for c := range j.commandsOf(acquire) {
 			if c.takes() && c.holder == acquire.owner {
 				granted[c.group] = c.t
 			}
 		}
 		if len(granted) > 0 {
-			return slices.Min(slices.Collect(maps.Values(granted))) - t.allow.underway
+			return slices.Min(slices.Collect(maps.Values(granted))) - j.allow.underway
 		}
 	}
 	return acquire.ret

@@ -16,7 +16,7 @@ var fairnessProperty = property{
 		Broken: "the lock is not granted in order of arrival",
 	},
 	claimed: func(h *history.Header) bool { return h.Claims.Fairness },
-	judge:   plainly(judgeFairness),
+	judge:   plainly(func(t *trace) Verdict { return fairnessJudge{t}.judge() }),
 }
 
 // arrivalSlack is the distance of two invocations that guarantees their order at
@@ -32,27 +32,29 @@ const messagesAgain = 7
 // arrives is when an acquire has certainly arrived. The first request of a client has
 // to find the servers and load its script as well. answered is when each client had
 // its first answer.
-func (t *trace) arrives(o *op, answered map[string]int64) int64 {
+func (j fairnessJudge) arrives(o *op, answered map[string]int64) int64 {
 	messages := int64(messagesOfRequest)
 	if first, any := answered[o.client]; any && first <= o.inv {
 		messages = messagesAgain
 	}
-	return o.inv + max(arrivalSlack, messages*min(t.h.Header.Latency, second)) + t.allow.machine
+	return o.inv + max(arrivalSlack, messages*min(j.h.Header.Latency, second)) + j.allow.machine
 }
 
-// judgeFairness checks that no acquire is granted before one that was already waiting
+type fairnessJudge struct{ *trace }
+
+// judge checks that no acquire is granted before one that was already waiting
 // when it came. The earlier one must have been granted later, or refused at the end of
 // its wait. A waiter whose client a fault touched may have lost its place.
-func judgeFairness(t *trace) Verdict {
+func (j fairnessJudge) judge() Verdict {
 	v := Verdict{Outcome: OutcomeOK}
 	waiting := map[string][]*op{} // by lock, neither granted nor refused before the acquire at hand came
 	answered := map[string]int64{}
-	for _, o := range t.ops {
+	for _, o := range j.ops {
 		if first, any := answered[o.client]; o.onLock() && (o.kind == history.OK || o.failed(history.ErrBusy)) && (!any || o.ret < first) {
 			answered[o.client] = o.ret
 		}
 	}
-	for _, b := range t.ops {
+	for _, b := range j.ops {
 		granted := b.kind == history.OK
 		if b.f != history.Acquire || (!granted && !b.failed(history.ErrBusy)) {
 			continue
@@ -62,14 +64,14 @@ func judgeFairness(t *trace) Verdict {
 			if !granted || a.inv >= b.inv {
 				break
 			}
-			if a.owner == b.owner || t.arrives(a, answered) >= b.inv || !t.stillWaiting(a, b.ret) || b.res.Count > 1 {
+			if a.owner == b.owner || j.arrives(a, answered) >= b.inv || !j.stillWaiting(a, b.ret) || b.res.Count > 1 {
 				continue
 			}
-			if t.overlap(a.inv, b.ret, t.allow.healing, touches(a.client)) > 0 {
+			if j.overlap(a.inv, b.ret, j.allow.healing, touches(a.client)) > 0 {
 				continue
 			}
 			v = earlier(v, inherently(violation(b.ret, opIDs(a, b), "%s was granted the lock at %s before %s, which had waited since %s, longer than it",
-				b.owner, at(b.ret), a.owner, at(a.inv)), t.queuesApart(a, b)))
+				b.owner, at(b.ret), a.owner, at(a.inv)), j.queuesApart(a, b)))
 		}
 	}
 	return v
@@ -77,20 +79,20 @@ func judgeFairness(t *trace) Verdict {
 
 // queuesApart is why two acquires may have stood in the queues of two servers, of which
 // neither knew the other; "" if they did not.
-func (t *trace) queuesApart(a, b *op) string {
-	fork := slices.IndexFunc(t.faults, func(f *faultSpan) bool { return f.Forks && f.from <= b.ret && f.forgotUntil() >= a.inv })
-	granted, waited := t.carriedOutBy(b), t.carriedOutBy(a)
+func (j fairnessJudge) queuesApart(a, b *op) string {
+	fork := slices.IndexFunc(j.faults, func(f *faultSpan) bool { return f.Forks && f.from <= b.ret && f.forgotUntil() >= a.inv })
+	granted, waited := j.carriedOutBy(b), j.carriedOutBy(a)
 	if fork < 0 || slices.ContainsFunc(granted, func(node string) bool { return slices.Contains(waited, node) }) {
 		return ""
 	}
-	return fmt.Sprintf("after the fault at %s two servers answered, and each had a queue of its own", at(t.faults[fork].from))
+	return fmt.Sprintf("after the fault at %s two servers answered, and each had a queue of its own", at(j.faults[fork].from))
 }
 
 // stillWaiting reports whether an acquire was in the queue at a time. A refused
 // acquire leaves the queue before it returns.
-func (t *trace) stillWaiting(a *op, when int64) bool {
+func (j fairnessJudge) stillWaiting(a *op, when int64) bool {
 	if a.failed(history.ErrBusy) {
-		return a.ret > when+arrivalSlack+t.allow.machine
+		return a.ret > when+arrivalSlack+j.allow.machine
 	}
 	return a.ret > when
 }

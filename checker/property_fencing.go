@@ -18,33 +18,35 @@ var fencingProperty = property{
 	judge:   plainly(func(t *trace) Verdict { return t.fencing }),
 }
 
-// judgeFencing checks that tokens grow from hold to hold. The token of a grant must be
+type fencingJudge struct{ *trace }
+
+// judge checks that tokens grow from hold to hold. The token of a grant must be
 // above those of all holds that were certainly earlier, and differ from all others.
-func judgeFencing(t *trace) Verdict {
+func (j fencingJudge) judge() Verdict {
 	v := Verdict{Outcome: OutcomeOK}
-	for _, k := range t.owners {
-		v = earlier(v, t.stableTokens(k))
+	for _, k := range j.owners {
+		v = earlier(v, j.stableTokens(k))
 	}
 	seen := map[string]*tokens{} // by lock
-	for i := range t.beliefs {
-		a := &t.beliefs[i]
-		ao := t.op(a.AcquireOp)
+	for i := range j.beliefs {
+		a := &j.beliefs[i]
+		ao := j.op(a.AcquireOp)
 		if a.Token == 0 { // beliefs are in order of time: the first is the earliest
 			return earlier(v, violation(a.From, opIDs(ao), "%s was granted the lock at %s without a token", a.Owner, at(a.From)))
 		}
 		s := seen[a.Lock]
 		if s == nil {
-			s = &tokens{first: make(map[uint64]*Belief, len(t.beliefs)/len(t.locks))}
+			s = &tokens{first: make(map[uint64]*Belief, len(j.beliefs)/len(j.locks))}
 			seen[a.Lock] = s
 		}
 		b := s.above(a, ao.inv)
-		if b == nil && t.keptSince(a, ao) {
-			b = s.aboveReleased(t, a, ao.inv)
+		if b == nil && j.keptSince(a, ao) {
+			b = s.aboveReleased(j.trace, a, ao.inv)
 		}
 		if b != nil {
-			x := violation(a.From, opIDs(t.op(b.AcquireOp), ao), "%s was granted the lock at %s with token %d; the highest token before was %d, of %s at %s",
+			x := violation(a.From, opIDs(j.op(b.AcquireOp), ao), "%s was granted the lock at %s with token %d; the highest token before was %d, of %s at %s",
 				a.Owner, at(a.From), a.Token, b.Token, b.Owner, at(b.From))
-			if v = earlier(v, inherently(x, t.inherentToken(a.From))); v.Faulty() {
+			if v = earlier(v, inherently(x, j.inherentToken(a.From))); v.Faulty() {
 				return v
 			}
 		}
@@ -93,15 +95,15 @@ func (s *tokens) aboveReleased(t *trace, a *Belief, asked int64) *Belief {
 
 // keptSince reports whether the servers kept a hold for certain from its grant there to
 // its grant to the client. So a hold that was released in that time came before it.
-func (t *trace) keptSince(a *Belief, o *op) bool {
-	return (a.Lease == 0 || a.From-o.inv < a.Lease) && t.lossByTraits(o.inv, a.From).groups == 0
+func (j fencingJudge) keptSince(a *Belief, o *op) bool {
+	return (a.Lease == 0 || a.From-o.inv < a.Lease) && j.lossByTraits(o.inv, a.From).groups == 0
 }
 
 // stableTokens checks that nested acquires of a hold return its token.
-func (t *trace) stableTokens(k ownerLock) Verdict {
+func (j fencingJudge) stableTokens(k ownerLock) Verdict {
 	var first *op
 	count := 0
-	for _, s := range t.steps(k) {
+	for _, s := range j.steps(k) {
 		switch {
 		case s.o == nil:
 			first, count = nil, 0

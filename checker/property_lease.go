@@ -11,26 +11,28 @@ var leaseProperty = property{
 		Broken: "the lease on the server is not the one asked for",
 	},
 	claimed: func(h *history.Header) bool { return h.Claims.Lease && !h.Unwatched },
-	judge:   byServerLog(judgeLease),
+	judge:   byServerLog(func(t *trace) Verdict { return leaseJudge{t}.judge() }),
 }
 
-// judgeLease checks the TTL that each command leaves in the server log. It may not be
+type leaseJudge struct{ *trace }
+
+// judge checks the TTL that each command leaves in the server log. It may not be
 // endless, longer than requested, or shorter than the lease still owed. No hold may
 // expire early. A lock on several servers may lose some of them to expiry while a
 // quorum keeps the hold.
-func judgeLease(t *trace) Verdict {
+func (j leaseJudge) judge() Verdict {
 	v := Verdict{Outcome: OutcomeOK}
-	for _, k := range t.owners {
-		v = earlier(v, t.leasesOf(k))
-		if t.claims.LeasePerHold {
-			v = earlier(v, t.leasesLeft(k))
+	for _, k := range j.owners {
+		v = earlier(v, j.leasesOf(k))
+		if j.claims.LeasePerHold {
+			v = earlier(v, j.leasesLeft(k))
 		}
 	}
-	for i := range t.beliefs {
-		v = earlier(v, t.grantedInTime(&t.beliefs[i]))
+	for i := range j.beliefs {
+		v = earlier(v, j.grantedInTime(&j.beliefs[i]))
 	}
-	for _, o := range t.ops {
-		v = earlier(v, t.extendedInTime(o))
+	for _, o := range j.ops {
+		v = earlier(v, j.extendedInTime(o))
 	}
 	return v
 }
@@ -63,11 +65,11 @@ func (t *trace) handedOn(k ownerLock, c *change) *op {
 
 // madeWhole checks that an owner renews in time a hold that was handed on with less
 // than its lease. No other owner can renew it. Faults may block the renewal.
-func (t *trace) madeWhole(c *change, o *op) Verdict {
-	if o.kind != history.OK || c.TTL >= o.args.Lease-2*t.allow.rounding {
+func (j leaseJudge) madeWhole(c *change, o *op) Verdict {
+	if o.kind != history.OK || c.TTL >= o.args.Lease-2*j.allow.rounding {
 		return Verdict{Outcome: OutcomeOK}
 	}
-	until := min(t.endTime, t.closing.at(o.client), t.crashed.at(o.client), c.expires())
+	until := min(j.endTime, j.closing.at(o.client), j.crashed.at(o.client), c.expires())
 	for _, r := range o.own.ops.all {
 		if r.f == history.Release && r.inv >= o.ret {
 			until = min(until, r.inv)
@@ -82,8 +84,8 @@ func (t *trace) madeWhole(c *change, o *op) Verdict {
 			}
 		}
 	}
-	disturbed := t.disturbance(c.t, until, touches(o.client))
-	if late := until - o.ret - disturbed; late <= t.renewalSlack(o.client, c.t) {
+	disturbed := j.disturbance(c.t, until, touches(o.client))
+	if late := until - o.ret - disturbed; late <= j.renewalSlack(o.client, c.t) {
 		return Verdict{Outcome: OutcomeOK}
 	}
 	return violation(c.t, opIDs(o), "%s handed the lock to %s on %s at %s for %s; its owner knew at %s and asked for no more by %s, a lease is %s",
@@ -133,10 +135,10 @@ func (t *trace) mayBeFor(c *change, o *op) bool {
 // grantedInTime checks that a grant returns while the servers still owe the hold, and
 // states no longer validity. Without a validity, the lease counts from the request. A
 // process that was stopped meanwhile has an excuse.
-func (t *trace) grantedInTime(c *Belief) Verdict {
-	o := t.op(c.AcquireOp)
-	stopped := t.overlap(o.inv, o.ret, 0, stops(c.Client)) > 0
-	if !t.claims.Lease || stopped {
+func (j leaseJudge) grantedInTime(c *Belief) Verdict {
+	o := j.op(c.AcquireOp)
+	stopped := j.overlap(o.inv, o.ret, 0, stops(c.Client)) > 0
+	if !j.claims.Lease || stopped {
 		return Verdict{Outcome: OutcomeOK}
 	}
 	until := o.res.Until
@@ -147,25 +149,25 @@ func (t *trace) grantedInTime(c *Belief) Verdict {
 	if until != 0 {
 		promised = until
 	}
-	if owed, _, found := t.foundOwn(c, o); found && owed+2*t.allow.rounding < promised {
+	if owed, _, found := j.foundOwn(c, o); found && owed+2*j.allow.rounding < promised {
 		return byServers(violation(o.ret, opIDs(o), "%s was granted the lock at %s for %s; the server had its hold from before, and owes it until %s only",
 			c.Owner, at(o.ret), long(promised-o.ret), at(owed)))
 	}
-	owed, known := t.owedByServers(c, o.ret)
-	if !known || t.clockMoved(o.ret) {
+	owed, known := j.owedByServers(c, o.ret)
+	if !known || j.clockMoved(o.ret) {
 		return Verdict{Outcome: OutcomeOK}
 	}
-	if owed+t.allow.rounding <= o.ret {
+	if owed+j.allow.rounding <= o.ret {
 		return byServers(violation(o.ret, opIDs(o), "%s was granted the lock at %s; the lease had ended on the servers at %s", c.Owner, at(o.ret), at(owed)))
 	}
-	if until > plus(owed, t.allow.rounding) {
+	if until > plus(owed, j.allow.rounding) {
 		return byServers(violation(o.ret, opIDs(o), "%s was granted the lock at %s with a validity until %s; the servers owe the hold until %s",
 			c.Owner, at(o.ret), at(until), at(owed)))
 	}
-	if t.claims.Drift != nil && until > owed-t.drift(c.Lease)+2*t.allow.rounding {
+	if j.claims.Drift != nil && until > owed-j.drift(c.Lease)+2*j.allow.rounding {
 		return byServers(violation(o.ret, opIDs(o),
 			"%s was granted the lock at %s with a validity until %s; the servers owe the hold until %s, and their clocks may run ahead by %s until then",
-			c.Owner, at(o.ret), at(until), at(owed), long(t.drift(c.Lease))))
+			c.Owner, at(o.ret), at(until), at(owed), long(j.drift(c.Lease))))
 	}
 	return Verdict{Outcome: OutcomeOK}
 }
@@ -173,23 +175,23 @@ func (t *trace) grantedInTime(c *Belief) Verdict {
 // leasesLeft checks that the end of an inner hold leaves its owner no longer lease than
 // the outer holds have. Who renews them may count their lease from now. A request counts
 // from its send, and may be on its way.
-func (t *trace) leasesLeft(k ownerLock) Verdict {
+func (j leaseJudge) leasesLeft(k ownerLock) Verdict {
 	v := Verdict{Outcome: OutcomeOK}
-	for e := range t.innerEnds(k) {
+	for e := range j.innerEnds(k) {
 		most := int64(0)
 		for _, a := range e.outer {
 			from := a.ret
 			if a.args.Renewed {
 				from = e.when
 			}
-			most = max(most, plus(from, t.onServer(a.args.Lease)))
+			most = max(most, plus(from, j.onServer(a.args.Lease)))
 		}
-		most = max(most, t.extendedBefore(e))
+		most = max(most, j.extendedBefore(e))
 		underway := int64(0)
 		if e.left.t > e.o.inv {
-			underway = min(e.left.t-e.o.inv, t.allow.underway+t.disturbance(e.o.inv, e.left.t, touches(e.o.client)))
+			underway = min(e.left.t-e.o.inv, j.allow.underway+j.disturbance(e.o.inv, e.left.t, touches(e.o.client)))
 		}
-		if late := e.left.expires() - most; late > underway+2*t.allow.rounding+t.allow.machine {
+		if late := e.left.expires() - most; late > underway+2*j.allow.rounding+j.allow.machine {
 			v = earlier(v, byServers(violation(e.when, opIDs(e.o, e.outer[0]), "the %s of %s at %s left its outer hold on %s until %s, %s longer than its lease",
 				e.o.f, k.owner, at(e.o.ret), e.left.Node, at(e.left.expires()), long(late))))
 		}

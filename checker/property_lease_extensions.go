@@ -48,26 +48,26 @@ func (o *op) mayBeExtended() bool {
 
 // extendedInTime checks that a successful extension has given the hold the lease that
 // it names, on the servers.
-func (t *trace) extendedInTime(o *op) Verdict {
+func (j leaseJudge) extendedInTime(o *op) Verdict {
 	if o.f != history.Extend || o.kind != history.OK {
 		return Verdict{Outcome: OutcomeOK}
 	}
-	c := t.beliefAt(ownerLock{o.owner, o.lock}, o.inv)
+	c := j.beliefAt(ownerLock{o.owner, o.lock}, o.inv)
 	if c == nil {
 		return violation(o.ret, opIDs(o), "the extend of %s succeeded at %s; its owner held nothing", o.owner, at(o.ret))
 	}
-	owed, known := t.owedByServers(c, o.ret)
-	if !known || t.clockMoved(o.ret) {
+	owed, known := j.owedByServers(c, o.ret)
+	if !known || j.clockMoved(o.ret) {
 		return Verdict{Outcome: OutcomeOK}
 	}
-	if until := o.res.Until; until > plus(owed, t.allow.rounding) {
-		return byServers(violation(o.ret, opIDs(t.op(c.AcquireOp), o), "the extend of %s succeeded at %s with a validity until %s; the servers owe the hold until %s",
+	if until := o.res.Until; until > plus(owed, j.allow.rounding) {
+		return byServers(violation(o.ret, opIDs(j.op(c.AcquireOp), o), "the extend of %s succeeded at %s with a validity until %s; the servers owe the hold until %s",
 			o.owner, at(o.ret), at(until), at(owed)))
 	}
-	if plus(owed, 2*t.allow.rounding) >= plus(o.inv, o.args.Lease) {
+	if plus(owed, 2*j.allow.rounding) >= plus(o.inv, o.args.Lease) {
 		return Verdict{Outcome: OutcomeOK}
 	}
-	return byServers(violation(o.ret, opIDs(t.op(c.AcquireOp), o), "the extend of %s succeeded at %s for %s; the servers owe the hold until %s only",
+	return byServers(violation(o.ret, opIDs(j.op(c.AcquireOp), o), "the extend of %s succeeded at %s for %s; the servers owe the hold until %s only",
 		o.owner, at(o.ret), long(o.args.Lease), at(owed)))
 }
 
@@ -104,7 +104,7 @@ func (w *leaseWalk) extending(when int64) bool {
 
 // extendedBefore is the latest end that extensions gave to the outer holds, before the
 // owner took the inner hold that ends.
-func (t *trace) extendedBefore(e innerEnd) int64 {
+func (j leaseJudge) extendedBefore(e innerEnd) int64 {
 	inner := e.o.own.ops.last(e.o.inv, isAcquire)
 	if inner == nil {
 		return 0
@@ -112,7 +112,7 @@ func (t *trace) extendedBefore(e innerEnd) int64 {
 	most := int64(0)
 	for _, x := range e.o.own.extensionsFrom(e.outer[0].inv) {
 		if x.inv < inner.inv {
-			most = max(most, plus(x.ret, t.onServer(x.args.Lease)))
+			most = max(most, plus(x.ret, j.onServer(x.args.Lease)))
 		}
 	}
 	return most

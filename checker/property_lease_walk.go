@@ -62,19 +62,19 @@ const underway = 100 * millisecond
 // onItsWay is how long a granted request may have been on its way. The client
 // counts its lease from the send, and the server from the arrival. So a later
 // request of the client may leave a lease that is shorter by this time.
-func (t *trace) onItsWay(h *heldLease, group string) int64 {
+func (j leaseJudge) onItsWay(h *heldLease, group string) int64 {
 	granted, ok := h.granted.get(group)
 	if !ok || h.short {
 		return 0
 	}
-	disturbed := t.disturbance(h.o.inv, granted.at, touches(h.o.client))
-	return min(granted.at-h.o.inv, t.allow.underway+t.allow.machine+disturbed)
+	disturbed := j.disturbance(h.o.inv, granted.at, touches(h.o.client))
+	return min(granted.at-h.o.inv, j.allow.underway+j.allow.machine+disturbed)
 }
 
 // leaseWalk follows the holds of one owner on a lock through its operations and the
 // changes on the servers.
 type leaseWalk struct {
-	*trace
+	leaseJudge
 	ownerLock
 	holds     []heldLease // outermost first, with those that it is asking for
 	releasing bool
@@ -84,16 +84,16 @@ type leaseWalk struct {
 	refreshed     byGroup[int64] // when the hold was last granted or renewed there
 }
 
-func (t *trace) leasesOf(k ownerLock) Verdict {
+func (j leaseJudge) leasesOf(k ownerLock) Verdict {
 	v := Verdict{Outcome: OutcomeOK}
-	w := leaseWalk{trace: t, ownerLock: k}
-	steps := t.steps(k)
-	for _, c := range t.account(k).changes.all {
+	w := leaseWalk{leaseJudge: j, ownerLock: k}
+	steps := j.steps(k)
+	for _, c := range j.account(k).changes.all {
 		for ; len(steps) > 0 && steps[0].t <= c.t; steps = steps[1:] {
 			w.step(steps[0])
 		}
 		v = earlier(v, w.expiry(c))
-		if c.was == k.owner && c.command() && c.By == t.client[k.owner] {
+		if c.was == k.owner && c.command() && c.By == j.client[k.owner] {
 			w.givenBack(c)
 		}
 		if c.holder == k.owner && c.command() {
@@ -291,15 +291,15 @@ func (w *leaseWalk) leaseAt(c *change) Verdict {
 // ofEarlier reports whether a server granted an earlier acquire of the owner: its
 // client went on without the answer, as it does on several servers. The TTL is the lease
 // of that acquire, or a longer one that it left alone.
-func (t *trace) ofEarlier(acquire *op, c *change) bool {
-	since := t.heldBack(acquire.client, c.group, c.t)
+func (j leaseJudge) ofEarlier(acquire *op, c *change) bool {
+	since := j.heldBack(acquire.client, c.group, c.t)
 	ops := &acquire.own.ops
 	for i := ops.latest(acquire.inv) - 1; i >= 0 && ops.all[i].ret >= since; i-- {
 		o := ops.all[i]
 		if o.f != history.Acquire || o.args.Lease == acquire.args.Lease {
 			continue
 		}
-		if max(c.TTL-o.args.Lease, o.args.Lease-c.TTL) <= 2*t.allow.rounding || o.args.Lease < c.TTL && c.keepsLease(t.allow.rounding) {
+		if max(c.TTL-o.args.Lease, o.args.Lease-c.TTL) <= 2*j.allow.rounding || o.args.Lease < c.TTL && c.keepsLease(j.allow.rounding) {
 			return true
 		}
 	}
@@ -308,15 +308,15 @@ func (t *trace) ofEarlier(acquire *op, c *change) bool {
 
 // staysUnbounded reports whether the endless TTL of a change was still there after
 // the time for a second command.
-func (t *trace) staysUnbounded(c *change) bool {
-	until := c.t + unbounded + t.allow.machine
-	changes := t.account(ownerLock{"", c.lock}).changes.between(c.t, until)
+func (j leaseJudge) staysUnbounded(c *change) bool {
+	until := c.t + unbounded + j.allow.machine
+	changes := j.account(ownerLock{"", c.lock}).changes.between(c.t, until)
 	for _, next := range changes[slices.Index(changes, c)+1:] {
 		if next.Node == c.Node && next.Key == c.Key && (next.holder != c.holder || next.TTL >= 0) {
 			return false
 		}
 	}
-	return t.endTime > until
+	return j.endTime > until
 }
 
 // renewedInFull checks that a renewal gives a whole lease, as an acquire does. Its

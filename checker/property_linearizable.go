@@ -17,28 +17,30 @@ var linearizableProperty = property{
 		Name: Linearizable, Promise: "Every outcome is possible for a single lock that serves one request at a time.",
 		Broken: "the answers are such as no lock could give",
 	},
-	judge: judgeLinearizable,
+	judge: func(t *trace, o Options) (Verdict, error) { return linearizableJudge{t}.judge(o) },
 }
 
-// judgeLinearizable decides for every lock name whether the operations are
+type linearizableJudge struct{ *trace }
+
+// judge decides for every lock name whether the operations are
 // possible one at a time on the sequential lock of package linear. The clients'
 // view comes first. If it allows an order, but not with the operations at the
 // instants of the server log, the verdict is violated by the server log. The error
 // is a [*linear.DisagreementError].
-func judgeLinearizable(t *trace, o Options) (Verdict, error) {
+func (j linearizableJudge) judge(o Options) (Verdict, error) {
 	judges := linear.NewJudges(o.Judges, o.Budget)
 	if o.fast != nil {
 		judges.Fast = o.fast
 	}
 	verdict := Verdict{Outcome: OutcomeOK}
-	for _, lock := range t.locks {
-		ops, ghosts := t.lockOps(lock)
-		v, err := t.orderOf(lock, ops, ghosts, judges, o)
+	for _, lock := range j.locks {
+		ops, ghosts := j.lockOps(lock)
+		v, err := j.orderOf(lock, ops, ghosts, judges, o)
 		if err != nil {
 			return v, err
 		}
 		if v.Outcome == Violated {
-			if v, err = t.excused(lock, ops, v, judges, o); err != nil {
+			if v, err = j.excused(lock, ops, v, judges, o); err != nil {
 				return v, err
 			}
 		}
@@ -53,15 +55,15 @@ func judgeLinearizable(t *trace, o Options) (Verdict, error) {
 }
 
 // orderOf decides whether the operations on one lock have an order.
-func (t *trace) orderOf(lock string, ops []linear.Op, ghosts bool, judges *linear.Judges, o Options) (Verdict, error) {
-	r := t.rules()
+func (j linearizableJudge) orderOf(lock string, ops []linear.Op, ghosts bool, judges *linear.Judges, o Options) (Verdict, error) {
+	r := j.rules()
 	d, dispute := judges.Decide(ops, r)
 	if dispute != nil {
-		return disputed(d), t.writeDown(dispute, lock, judges)
+		return disputed(d), j.writeDown(dispute, lock, judges)
 	}
 	switch d.Outcome {
 	case Violated:
-		v := noted(t.illegal(ops, d.At), d)
+		v := noted(j.illegal(ops, d.At), d)
 		if ghosts {
 			v = byServers(v)
 		}
@@ -69,14 +71,14 @@ func (t *trace) orderOf(lock string, ops []linear.Op, ghosts bool, judges *linea
 	case Unknown:
 		return undecidable(d, o), nil
 	}
-	if pinned := t.pin(ops); pinned != nil {
+	if pinned := j.pin(ops); pinned != nil {
 		p, dispute := judges.Decide(pinned, r)
 		if dispute != nil {
-			return byServers(disputed(p)), t.writeDown(dispute, lock, judges)
+			return byServers(disputed(p)), j.writeDown(dispute, lock, judges)
 		}
 		switch p.Outcome {
 		case Violated:
-			return byServers(noted(t.illegal(pinned, p.At), p)), nil
+			return byServers(noted(j.illegal(pinned, p.At), p)), nil
 		case Unknown:
 			return byServers(undecidable(p, o)), nil
 		}
@@ -88,35 +90,35 @@ func (t *trace) orderOf(lock string, ops []linear.Op, ghosts bool, judges *linea
 	return v, nil
 }
 
-func (t *trace) rules() linear.Rules { return rulesOf(t.claims, &t.who) }
+func (j linearizableJudge) rules() linear.Rules { return rulesOf(j.claims, &j.who) }
 
 // illegal explains why operations are not linearizable: it names the last
 // operation of the shortest illegal prefix, and those that it contradicts.
-func (t *trace) illegal(ops []linear.Op, at int64) Verdict {
+func (j linearizableJudge) illegal(ops []linear.Op, at int64) Verdict {
 	var last *op
 	for i := range ops {
 		if ops[i].Return == at {
-			last = t.op(ops[i].ID)
+			last = j.op(ops[i].ID)
 		}
 	}
 	if last == nil { // cannot be: pending operations alone are always legal
 		return violation(0, nil, "the operations contradict each other")
 	}
-	return t.explain(last)
+	return j.explain(last)
 }
 
 // explain names the operations that the last one of the shortest illegal prefix
 // contradicts: the latest hold of another owner and of its own.
-func (t *trace) explain(o *op) Verdict {
+func (j linearizableJudge) explain(o *op) Verdict {
 	var other, own, otherEnd *op
-	for _, c := range t.beliefs {
+	for _, c := range j.beliefs {
 		if c.Lock != o.lock || c.AcquireOp == o.id || c.From > o.ret {
 			continue
 		}
-		if a := t.op(c.AcquireOp); c.Owner == o.owner {
+		if a := j.op(c.AcquireOp); c.Owner == o.owner {
 			own = a
 		} else if other == nil || a.ret >= other.ret {
-			other, otherEnd = a, t.op(c.EndOp)
+			other, otherEnd = a, j.op(c.EndOp)
 		}
 	}
 	cause := opIDs(o, other, otherEnd, own)
@@ -138,7 +140,7 @@ func (t *trace) explain(o *op) Verdict {
 		return v("%s was refused the lock as busy at %s; nobody else can have held it at any time since its request at %s", o.owner, at(o.ret), at(o.inv))
 	case o.f == history.Release && o.kind == history.OK:
 		left := ""
-		if t.claims.Reentrant || o.res.Count > 0 {
+		if j.claims.Reentrant || o.res.Count > 0 {
 			left = fmt.Sprintf(" with %s left", english.Count(o.res.Count, "hold"))
 		}
 		switch {
@@ -147,14 +149,14 @@ func (t *trace) explain(o *op) Verdict {
 		case other != nil && other.ret > own.ret:
 			return v("%s released the lock at %s%s; no order of the operations allows that: it had taken it at %s, and %s had taken it since, at %s",
 				o.owner, at(o.ret), left, at(own.ret), other.owner, at(other.ret))
-		case !own.args.Renewed && plus(own.ret, t.leaseOf(own)) <= o.inv:
+		case !own.args.Renewed && plus(own.ret, j.leaseOf(own)) <= o.inv:
 			return v("%s released the lock at %s%s; no order of the operations allows that: it had taken it at %s with a lease of %s, which was over",
-				o.owner, at(o.ret), left, at(own.ret), long(t.leaseOf(own)))
+				o.owner, at(o.ret), left, at(own.ret), long(j.leaseOf(own)))
 		}
 		return v("%s released the lock at %s%s, which no order of the operations allows: it had taken it at %s", o.owner, at(o.ret), left, at(own.ret))
 	case o.f == history.Release && own != nil:
 		still := "although nothing had ended its hold"
-		if t.leaseOf(own) != never {
+		if j.leaseOf(own) != never {
 			still = "while its lease still ran"
 		}
 		return v("the release of %s failed at %s, %s: it reported %s, and its owner had taken the lock at %s",
@@ -195,12 +197,12 @@ func undecidable(d linear.Decision, o Options) Verdict {
 }
 
 // writeDown completes a disagreement about one lock of a history.
-func (t *trace) writeDown(e *linear.DisagreementError, lock string, j *linear.Judges) error {
+func (j linearizableJudge) writeDown(e *linear.DisagreementError, lock string, judges *linear.Judges) error {
 	e.Lock = lock
 	if e.Minimal == nil {
 		return e
 	}
-	h := &t.h.Header
+	h := &j.h.Header
 	e.Minimal.Header = history.Header{
 		Format: history.Format, Scenario: h.Scenario, Lock: h.Lock, World: h.World, Seed: h.Seed, Version: h.Version, Claims: h.Claims,
 	}
@@ -209,9 +211,9 @@ func (t *trace) writeDown(e *linear.DisagreementError, lock string, j *linear.Ju
 		e.Minimal = nil
 		return e
 	}
-	again := newTrace(e.Minimal)
+	again := linearizableJudge{newTrace(e.Minimal)}
 	for _, l := range again.locks {
-		if ops, _ := again.lockOps(l); !j.Differ(ops, again.rules()) {
+		if ops, _ := again.lockOps(l); !judges.Differ(ops, again.rules()) {
 			e.Minimal = nil
 		}
 	}

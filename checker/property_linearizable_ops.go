@@ -24,39 +24,39 @@ func rulesOf(c history.Terms, who *linear.Roster) linear.Rules {
 // that never became whole lasts as long as the servers left it. ghosts reports whether
 // the log changed the operations in this way. lockOps leaves out refusals by a queue in
 // which another owner had an acquire open, because they do not depend on holds.
-func (t *trace) lockOps(lock string) (ops []linear.Op, ghosts bool) {
-	ops = t.endsOfSessions(lock, make([]linear.Op, 0, len(t.byLock[lock])))
-	ops = t.lossesOfTheDead(lock, ops) // before the acquire with the same id: forgive looks for that one
+func (j linearizableJudge) lockOps(lock string) (ops []linear.Op, ghosts bool) {
+	ops = j.endsOfSessions(lock, make([]linear.Op, 0, len(j.byLock[lock])))
+	ops = j.lossesOfTheDead(lock, ops) // before the acquire with the same id: forgive looks for that one
 	var places queue                   // empty unless the lock claims fairness
-	if t.claims.Fairness {
-		places = queueOf(t.byLock[lock])
+	if j.claims.Fairness {
+		places = queueOf(j.byLock[lock])
 	}
-	for _, o := range t.byLock[lock] {
-		_, crashed := t.crashed[o.client]
-		l, known := lockOpOf(o, t.claims, t.who.Number(o.owner), crashed)
-		if o.f == history.Acquire && (o.kind != history.Fail || o.res.Error == history.ErrBusy) && t.gaveBackWithin(o) {
+	for _, o := range j.byLock[lock] {
+		_, crashed := j.crashed[o.client]
+		l, known := lockOpOf(o, j.claims, j.who.Number(o.owner), crashed)
+		if o.f == history.Acquire && (o.kind != history.Fail || o.res.Error == history.ErrBusy) && j.gaveBackWithin(o) {
 			g := l
 			g.Kind, g.Return = linear.TookAndGave, min(o.ret, linear.Forever)
 			ops, ghosts = append(ops, g), true
 		}
 		if l.Kind == linear.GotLock || l.Kind == linear.MaybeGot {
-			if t.claims.Fairness {
-				if left := t.neverWhole(o); left > 0 {
+			if j.claims.Fairness {
+				if left := j.neverWhole(o); left > 0 {
 					l.Lease, ghosts = min(l.Lease, left), true
 				}
 			}
 			if l.Renewed = l.Renewed || o.mayBeExtended(); !l.Renewed {
-				l.Lease = t.leaseOnServer(o, l.Lease)
+				l.Lease = j.leaseOnServer(o, l.Lease)
 			}
 		}
-		if t.tokens && l.Kind == linear.GotLock {
+		if j.tokens && l.Kind == linear.GotLock {
 			l.Token = o.res.Token
 		}
 		if l.Kind == linear.FoundLost || l.Kind == linear.HeldNothing {
-			if told := t.toldLost(o); told < o.inv {
+			if told := j.toldLost(o); told < o.inv {
 				l.Kind, l.Call = linear.FoundLost, told
 			}
-			if until, past := t.pastValidity(o); past {
+			if until, past := j.pastValidity(o); past {
 				l.Kind, l.Call, l.Return = linear.MaybeGave, min(l.Call, until), linear.Forever
 			}
 		}
@@ -69,19 +69,19 @@ func (t *trace) lockOps(lock string) (ops []linear.Op, ghosts bool) {
 
 // lossesOfTheDead adds the releases that owners would have made which were notified of a
 // loss and died before they released. Their client may have given the hold back.
-func (t *trace) lossesOfTheDead(lock string, ops []linear.Op) []linear.Op {
-	for _, n := range t.notes {
-		died, dead := t.crashed[n.Client]
+func (j linearizableJudge) lossesOfTheDead(lock string, ops []linear.Op) []linear.Op {
+	for _, n := range j.notes {
+		died, dead := j.crashed[n.Client]
 		if n.F != history.Lost || n.Lock != lock || n.Owner == "" || !dead {
 			continue
 		}
-		own := &t.account(ownerLock{n.Owner, lock}).ops
+		own := &j.account(ownerLock{n.Owner, lock}).ops
 		held := own.last(n.Time, knows)
 		if held == nil || held.f != history.Acquire {
 			continue
 		}
 		if after := own.last(died, func(o *op) bool { return o.f == history.Release && o.inv >= n.Time }); after == nil {
-			ops = append(ops, linear.Op{ID: held.id, Owner: t.who.Number(n.Owner), Kind: linear.FoundLost, Call: n.Time, Return: died, Asked: n.Time})
+			ops = append(ops, linear.Op{ID: held.id, Owner: j.who.Number(n.Owner), Kind: linear.FoundLost, Call: n.Time, Return: died, Asked: n.Time})
 		}
 	}
 	return ops
@@ -134,9 +134,9 @@ func (t *trace) leaseOnServer(o *op, lease int64) int64 {
 // pastValidity reports whether a release came after the end that the grant had named
 // for its hold. From then on the lock may say that it is over, and grant it to another
 // owner.
-func (t *trace) pastValidity(release *op) (until int64, past bool) {
-	a := t.grantOf(release.owner, release.lock, release.inv)
-	if a == nil || t.claims.Reentrant || a.args.Renewed || a.res.Until <= 0 || a.res.Until > release.ret {
+func (j linearizableJudge) pastValidity(release *op) (until int64, past bool) {
+	a := j.grantOf(release.owner, release.lock, release.inv)
+	if a == nil || j.claims.Reentrant || a.args.Renewed || a.res.Until <= 0 || a.res.Until > release.ret {
 		return 0, false
 	}
 	return a.res.Until, true
@@ -145,12 +145,12 @@ func (t *trace) pastValidity(release *op) (until int64, past bool) {
 // toldLost is when the owner of a release that finds no hold was notified of its loss.
 // That is the first notice since it last knew its holds, or now. From then on it has no
 // hold, even if it waits for another one.
-func (t *trace) toldLost(release *op) int64 {
+func (j linearizableJudge) toldLost(release *op) int64 {
 	since := int64(0)
 	if sure := release.own.ops.last(release.inv, func(o *op) bool { return o != release && knows(o) }); sure != nil {
 		since = sure.ret
 	}
-	for _, n := range t.notesOf[release.client] {
+	for _, n := range j.notesOf[release.client] {
 		if n.F == history.Lost && n.Owner == release.owner && n.Lock == release.lock && since <= n.Time && n.Time < release.inv {
 			return n.Time
 		}
@@ -211,22 +211,22 @@ func lockOpOf(o *op, claim history.Terms, owner int32, crashed bool) (l linear.O
 // pin moves operations to their instant in the server log, if exactly one command
 // matches. It returns nil if there is nothing to move, or if several servers take
 // part.
-func (t *trace) pin(ops []linear.Op) []linear.Op {
-	if len(t.changes) == 0 || t.claims.Nodes > 1 {
+func (j linearizableJudge) pin(ops []linear.Op) []linear.Op {
+	if len(j.changes) == 0 || j.claims.Nodes > 1 {
 		return nil
 	}
 	pinned := slices.Clone(ops)
 	moved := false
 	for i := range pinned {
 		p := &pinned[i]
-		o := t.op(p.ID)
+		o := j.op(p.ID)
 		if p.Kind != linear.GotLock && p.Kind != linear.MaybeGot && p.Kind != linear.GaveBack {
 			continue
 		}
-		if when, ok := t.carriedOut(o); ok {
+		if when, ok := j.carriedOut(o); ok {
 			p.Call, p.Return = when, when
 			moved = true
-			if longer := t.extended(o) - plus(when, p.Lease); longer > 0 && !p.Renewed && p.Lease >= min(t.leaseOf(o), linear.Forever) { // no fault ended it
+			if longer := j.extended(o) - plus(when, p.Lease); longer > 0 && !p.Renewed && p.Lease >= min(j.leaseOf(o), linear.Forever) { // no fault ended it
 				p.Lease, p.Asked = p.Lease+longer, p.Asked-longer // the owner may count from its first request
 			}
 		}
@@ -277,9 +277,9 @@ func (t *trace) extended(o *op) (until int64) {
 
 // gaveBackWithin reports whether the servers saw an acquire's client take the lock
 // for its owner and release it again during the acquire.
-func (t *trace) gaveBackWithin(o *op) bool {
+func (j linearizableJudge) gaveBackWithin(o *op) bool {
 	for _, c := range o.own.changes.between(o.inv, o.ret) {
-		if t.commandOf(c, o) && c.was == o.owner && c.ends() {
+		if j.commandOf(c, o) && c.was == o.owner && c.ends() {
 			return true
 		}
 	}

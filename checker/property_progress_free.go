@@ -29,9 +29,9 @@ func merged(times [][2]int64) busyTimes {
 
 // lateSubscriptions counts the faults that delay a subscription during a wait, at least
 // one. The promised hand-off must cope with one, and their delays add up.
-func (t *trace) lateSubscriptions(o *op) int64 {
+func (j progressJudge) lateSubscriptions(o *op) int64 {
 	n := int64(0)
-	for _, f := range t.faults[:t.faultsBefore(o.ret)] {
+	for _, f := range j.faults[:j.faultsBefore(o.ret)] {
 		if f.HoldsSubscriptions && f.touchesClient(o.client) && f.to >= o.inv {
 			n++
 		}
@@ -41,11 +41,11 @@ func (t *trace) lateSubscriptions(o *op) int64 {
 
 // withinReach are the times in which too few of the reachable servers were free
 // for a client; nil if it reached all.
-func (t *trace) withinReach(o *op, w *waiting) *busyTimes {
+func (j progressJudge) withinReach(o *op, w *waiting) *busyTimes {
 	within, known := w.within[o.client]
 	if !known {
-		if cuts := t.unreachable(o.client); len(cuts) > 0 {
-			times := merged(t.taken(o.lock, cuts))
+		if cuts := j.unreachable(o.client); len(cuts) > 0 {
+			times := merged(j.taken(o.lock, cuts))
 			within = &times
 		}
 		w.within[o.client] = within
@@ -55,15 +55,15 @@ func (t *trace) withinReach(o *op, w *waiting) *busyTimes {
 
 // unreachable lists when faults separated servers from a client: one edge at each
 // start and one at each end.
-func (t *trace) unreachable(client string) []edge {
+func (j progressJudge) unreachable(client string) []edge {
 	var cuts []edge
 	disturbs := disturbs(client)
-	for _, f := range t.faults {
+	for _, f := range j.faults {
 		if !disturbs(f) {
 			continue
 		}
 		for _, group := range f.groups() {
-			cuts = append(cuts, edge{f.from, group, 1}, edge{plus(f.to, t.allow.healing), group, -1})
+			cuts = append(cuts, edge{f.from, group, 1}, edge{plus(f.to, j.allow.healing), group, -1})
 		}
 	}
 	return cuts
@@ -80,25 +80,25 @@ type edge struct {
 // taken lists the times in which too few servers were free to take the lock: more groups
 // than the lock can lose held it, or were unreachable by cuts. After a failover replicas
 // count as well, because clients may use one of them.
-func (t *trace) taken(lock string, cuts []edge) [][2]int64 {
+func (j progressJudge) taken(lock string, cuts []edge) [][2]int64 {
 	failed := int64(never)
-	for _, f := range t.faults {
+	for _, f := range j.faults {
 		if f.replacesServer() {
 			failed = min(failed, f.from)
 		}
 	}
-	spans := t.account(ownerLock{"", lock}).spans.all
+	spans := j.account(ownerLock{"", lock}).spans.all
 	edges := make([]edge, 0, len(cuts)+2*len(spans))
 	edges = append(edges, cuts...)
 	for _, s := range spans {
 		if s.replica && s.to <= failed {
 			continue
 		}
-		from := min(t.counts(s), s.to)
+		from := min(j.counts(s), s.to)
 		edges = append(edges, edge{from, s.group, 1}, edge{s.to, s.group, -1})
 	}
 	slices.SortStableFunc(edges, func(a, b edge) int { return cmp.Compare(a.t, b.t) })
-	spare := t.claims.Nodes - t.claims.Quorum
+	spare := j.claims.Nodes - j.claims.Quorum
 	held := map[string]int{}
 	groups, since := 0, int64(-1)
 	out := make([][2]int64, 0, len(spans))
@@ -127,18 +127,18 @@ func (t *trace) taken(lock string, cuts []edge) [][2]int64 {
 
 // counts is when a hold on a server starts to count. Without a fault, a lock that was
 // handed to a waiter counts as free until the waiter gets its grant.
-func (t *trace) counts(s *span) int64 {
-	client, known := t.client[s.holder]
-	if !known || t.claims.Nodes > 1 || t.claims.Acks > 0 {
+func (j progressJudge) counts(s *span) int64 {
+	client, known := j.client[s.holder]
+	if !known || j.claims.Nodes > 1 || j.claims.Acks > 0 {
 		return s.from
 	}
-	o := t.account(ownerLock{s.holder, s.lock}).ops.last(s.from, func(*op) bool { return true })
+	o := j.account(ownerLock{s.holder, s.lock}).ops.last(s.from, func(*op) bool { return true })
 	if o == nil || o.f != history.Acquire || o.ret <= s.from {
 		return s.from
 	}
-	noticed := min(o.ret, t.endTime)
-	disturbed := t.overlap(s.from, noticed, t.allow.healing, touches(client)) > 0
-	if _, crashed := t.crashed[client]; disturbed || crashed || t.closing.at(client) <= noticed || noticed-s.from <= t.allow.underway+t.allow.machine {
+	noticed := min(o.ret, j.endTime)
+	disturbed := j.overlap(s.from, noticed, j.allow.healing, touches(client)) > 0
+	if _, crashed := j.crashed[client]; disturbed || crashed || j.closing.at(client) <= noticed || noticed-s.from <= j.allow.underway+j.allow.machine {
 		return s.from
 	}
 	return noticed
@@ -146,7 +146,7 @@ func (t *trace) counts(s *span) int64 {
 
 // longestGap finds the longest part of a wait that no busy time covers, without
 // the time of excusing faults.
-func (t *trace) longestGap(times *busyTimes, o *op, end int64, excuses func(*faultSpan) bool) (from, to, idle int64) {
+func (j progressJudge) longestGap(times *busyTimes, o *op, end int64, excuses func(*faultSpan) bool) (from, to, idle int64) {
 	busy := times.all[search(len(times.all), &times.near, func(i int) bool { return times.all[i][1] > o.inv }):]
 	reached := o.inv
 	gap := func(until int64) {
@@ -154,7 +154,7 @@ func (t *trace) longestGap(times *busyTimes, o *op, end int64, excuses func(*fau
 		if until-reached <= idle {
 			return
 		}
-		if n := until - reached - t.overlap(reached, until, t.allow.healing, excuses); n > idle {
+		if n := until - reached - j.overlap(reached, until, j.allow.healing, excuses); n > idle {
 			from, to, idle = reached, until, n
 		}
 	}

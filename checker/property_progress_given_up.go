@@ -11,26 +11,26 @@ import (
 // takenBack checks that an acquire without a grant leaves no hold on a server, if the
 // lock promises that. Such a hold excludes all owners until its lease ends, and no
 // owner will release it.
-func (t *trace) takenBack(o *op) Verdict {
+func (j progressJudge) takenBack(o *op) Verdict {
 	v := Verdict{Outcome: OutcomeOK}
-	if _, crashed := t.crashed[o.client]; crashed || !t.claims.TakesBack || o.kind == history.OK || o.open() {
+	if _, crashed := j.crashed[o.client]; crashed || !j.claims.TakesBack || o.kind == history.OK || o.open() {
 		return v
 	}
-	again := t.asksAgain(o)
+	again := j.asksAgain(o)
 	for s := range o.own.heldAt(o.ret+1, again.asked-1) {
-		if s.replica || t.replaced(s.group, o.ret) {
+		if s.replica || j.replaced(s.group, o.ret) {
 			continue
 		}
 		to := min(s.to, again.joined)
-		if t.end.CutOff { // what was still to come is not known
-			to = min(to, t.endTime)
+		if j.end.CutOff { // what was still to come is not known
+			to = min(to, j.endTime)
 		}
-		if from, excused := t.free(t.makerOf(s, o), s); !excused && to-max(from, o.ret) > t.allow.takingBack {
-			v = earlier(v, byServers(violation(max(from, o.ret)+t.allow.takingBack, opIDs(o), "the acquire of %s ended at %s without a grant; %s held the lock for it until %s",
-				o.owner, at(o.ret), s.node, at(min(s.to, t.endTime)))))
+		if from, excused := j.free(j.makerOf(s, o), s); !excused && to-max(from, o.ret) > j.allow.takingBack {
+			v = earlier(v, byServers(violation(max(from, o.ret)+j.allow.takingBack, opIDs(o), "the acquire of %s ended at %s without a grant; %s held the lock for it until %s",
+				o.owner, at(o.ret), s.node, at(min(s.to, j.endTime)))))
 		}
 	}
-	if v.Outcome == Violated && t.hadHold(o) {
+	if v.Outcome == Violated && j.hadHold(o) {
 		return Verdict{Outcome: OutcomeOK}
 	}
 	return v
@@ -38,12 +38,12 @@ func (t *trace) takenBack(o *op) Verdict {
 
 // makerOf is the acquire that left a hold on a server. It is the given one, unless that
 // sent nothing there; then it is an earlier one of its owner.
-func (t *trace) makerOf(s *span, o *op) *op {
+func (j progressJudge) makerOf(s *span, o *op) *op {
 	if s.from >= o.inv {
 		return o
 	}
 	for _, c := range o.own.changes.between(o.inv, o.ret) {
-		if c.group == s.group && t.commandOf(c, o) {
+		if c.group == s.group && j.commandOf(c, o) {
 			return o
 		}
 	}
@@ -56,7 +56,7 @@ func (t *trace) makerOf(s *span, o *op) *op {
 // nested acquire.
 type askedAgain struct{ asked, joined int64 }
 
-func (t *trace) asksAgain(o *op) askedAgain {
+func (j progressJudge) asksAgain(o *op) askedAgain {
 	ops := o.own.ops.all
 	after := o.own.asked // the i-th operation and all later ones
 	if after == nil {
@@ -68,7 +68,7 @@ func (t *trace) asksAgain(o *op) askedAgain {
 				continue
 			}
 			after[i].asked = o.inv
-			if o.kind == history.OK || o.open() || t.claims.Reentrant {
+			if o.kind == history.OK || o.open() || j.claims.Reentrant {
 				after[i].joined = o.inv
 			}
 		}
@@ -148,28 +148,28 @@ func (t *trace) ofEarlyRound(acquire *op, s *span) bool {
 
 // cancelsAnother reports whether a cancellation at a time concerned another operation
 // of the client than o: of several owners' operations, the one that began last.
-func (t *trace) cancelsAnother(o *op, when int64) bool {
-	return slices.ContainsFunc(t.ops, func(p *op) bool {
+func (j progressJudge) cancelsAnother(o *op, when int64) bool {
+	return slices.ContainsFunc(j.ops, func(p *op) bool {
 		return p.client == o.client && p.owner != o.owner && o.inv <= p.inv && p.inv <= when && p.ret >= when
 	})
 }
 
 // heedsCancel checks that an acquire returns soon after the cancellation of its
 // context. (A release goes on.)
-func (t *trace) heedsCancel(o *op) Verdict {
-	for _, f := range t.faults[t.faultsBefore(o.inv):] {
+func (j progressJudge) heedsCancel(o *op) Verdict {
+	for _, f := range j.faults[j.faultsBefore(o.inv):] {
 		if f.from >= o.ret {
 			break
 		}
 		if !f.Cancels || !f.touchesClient(o.client) {
 			continue
 		}
-		end := t.waitEnd(o)
-		excused := t.overlap(f.from, end, t.allow.healing, func(f *faultSpan) bool {
+		end := j.waitEnd(o)
+		excused := j.overlap(f.from, end, j.allow.healing, func(f *faultSpan) bool {
 			return f.touchesClient(o.client) && !f.cancelsAtMost()
 		})
-		if late := end - f.from - excused; late > t.allow.waitSlack && !t.cancelsAnother(o, f.from) {
-			return violation(f.from+t.allow.waitSlack, opIDs(o), "the context of the %s of %s was cancelled at %s; it went on for %s",
+		if late := end - f.from - excused; late > j.allow.waitSlack && !j.cancelsAnother(o, f.from) {
+			return violation(f.from+j.allow.waitSlack, opIDs(o), "the context of the %s of %s was cancelled at %s; it went on for %s",
 				o.f, o.owner, at(f.from), long(end-f.from))
 		}
 	}
@@ -178,16 +178,16 @@ func (t *trace) heedsCancel(o *op) Verdict {
 
 // endsWithClose checks that an acquire returns soon and without a grant after its
 // client closed the lock.
-func (t *trace) endsWithClose(o *op) Verdict {
-	closed := t.closed.at(o.client)
-	if closed == never || o.inv > closed || o.ret <= plus(closed, t.allow.waitSlack) {
+func (j progressJudge) endsWithClose(o *op) Verdict {
+	closed := j.closed.at(o.client)
+	if closed == never || o.inv > closed || o.ret <= plus(closed, j.allow.waitSlack) {
 		return Verdict{Outcome: OutcomeOK}
 	}
-	end := t.waitEnd(o)
-	excused := t.overlap(closed, end, t.allow.healing, touches(o.client))
-	if end-closed-excused <= t.allow.waitSlack {
+	end := j.waitEnd(o)
+	excused := j.overlap(closed, end, j.allow.healing, touches(o.client))
+	if end-closed-excused <= j.allow.waitSlack {
 		return Verdict{Outcome: OutcomeOK}
 	}
-	return violation(closed+t.allow.waitSlack, opIDs(o), "%s closed its lock at %s; the acquire of %s, begun at %s, went on for %s",
+	return violation(closed+j.allow.waitSlack, opIDs(o), "%s closed its lock at %s; the acquire of %s, begun at %s, went on for %s",
 		o.client, at(closed), o.owner, at(o.inv), long(end-closed))
 }

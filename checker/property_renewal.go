@@ -15,7 +15,7 @@ var renewalProperty = property{
 		Broken: "a hold is not renewed as it should be",
 	},
 	claimed: func(h *history.Header) bool { return h.Claims.Renewal && !h.Unwatched },
-	judge:   byServerLog(judgeRenewal),
+	judge:   byServerLog(func(t *trace) Verdict { return renewalJudge{t}.judge() }),
 }
 
 // pauseOfClient is the longest pause of a Redis client before it retries a request
@@ -43,63 +43,65 @@ func (t *trace) renewalSlack(client string, after int64) int64 {
 
 // brokeMeanwhile reports whether a fault broke connections of a client, and was over,
 // before the renewal was due that follows the one at a time.
-func (t *trace) brokeMeanwhile(client string, renewed int64) bool {
-	due := renewed + t.claims.RenewEvery
-	return slices.ContainsFunc(t.faults[:t.faultsBefore(due)], func(f *faultSpan) bool {
+func (j renewalJudge) brokeMeanwhile(client string, renewed int64) bool {
+	due := renewed + j.claims.RenewEvery
+	return slices.ContainsFunc(j.faults[:j.faultsBefore(due)], func(f *faultSpan) bool {
 		return f.BreaksConnections && f.touchesClient(client) && f.from > renewed && f.to <= due
 	})
 }
 
-// judgeRenewal checks in the server log that a lock renews live holds at the promised
+type renewalJudge struct{ *trace }
+
+// judge checks in the server log that a lock renews live holds at the promised
 // interval, and never a released one.
-func judgeRenewal(t *trace) Verdict {
+func (j renewalJudge) judge() Verdict {
 	v := Verdict{Outcome: OutcomeOK}
-	for i := range t.beliefs {
-		if c := &t.beliefs[i]; c.Renewed && t.claims.RenewEvery > 0 {
-			v = earlier(v, t.renewedInTime(c))
-			v = earlier(v, t.toldInTime(c))
+	for i := range j.beliefs {
+		if c := &j.beliefs[i]; c.Renewed && j.claims.RenewEvery > 0 {
+			v = earlier(v, j.renewedInTime(c))
+			v = earlier(v, j.toldInTime(c))
 		}
 	}
-	for _, k := range t.owners {
-		v = earlier(v, t.silent(k))
-		v = earlier(v, t.silentWhenClosed(k))
+	for _, k := range j.owners {
+		v = earlier(v, j.silent(k))
+		v = earlier(v, j.silentWhenClosed(k))
 	}
 	return v
 }
 
 // renewedInTime measures the gaps between refreshes of a belief on each group of
 // servers. As many groups may fail as the lock can lose.
-func (t *trace) renewedInTime(c *Belief) Verdict {
-	acquire := t.op(c.AcquireOp)
+func (j renewalJudge) renewedInTime(c *Belief) Verdict {
+	acquire := j.op(c.AcquireOp)
 	inv := acquire.inv
-	end := min(c.To, t.closing.at(c.Client)) // a lock that was closed renews nothing
+	end := min(c.To, j.closing.at(c.Client)) // a lock that was closed renews nothing
 	var groups byGroup[renewals]
 	bad := 0
 	gap := func(group string, r *renewals, to int64) {
-		from := plus(r.last, t.setBackSince(r.refresh, to))
+		from := plus(r.last, j.setBackSince(r.refresh, to))
 		if r.bad.Outcome != "" {
 			return
 		}
-		slack := t.renewalSlack(c.Client, from)
-		if t.brokeMeanwhile(c.Client, from) {
+		slack := j.renewalSlack(c.Client, from)
+		if j.brokeMeanwhile(c.Client, from) {
 			slack += pauseOfClient
 		}
 		if from >= to || to <= acquire.ret+slack { // a lock renews what it has heard of, and an earlier try's hold may end before
 			return
 		}
-		if healed := t.lastHealed(c.Client, from, to); healed > from && to-healed > t.claims.RenewEvery+slack {
+		if healed := j.lastHealed(c.Client, from, to); healed > from && to-healed > j.claims.RenewEvery+slack {
 			bad++
-			r.bad = violation(healed+t.claims.RenewEvery, opIDs(acquire, t.op(c.EndOp)),
+			r.bad = violation(healed+j.claims.RenewEvery, opIDs(acquire, j.op(c.EndOp)),
 				"the hold of %s was not renewed on %s for %s from %s on, although nothing was wrong any more after %s; it is to be renewed every %s",
-				c.Owner, group, long(to-from), at(from), at(healed), long(t.claims.RenewEvery))
+				c.Owner, group, long(to-from), at(from), at(healed), long(j.claims.RenewEvery))
 			return
 		}
-		excused := t.overlap(from, to, t.claims.RenewEvery, delays(c.Client))
-		if late := to - from - excused; late > t.claims.RenewEvery+slack {
+		excused := j.overlap(from, to, j.claims.RenewEvery, delays(c.Client))
+		if late := to - from - excused; late > j.claims.RenewEvery+slack {
 			bad++
-			r.bad = violation(from+t.claims.RenewEvery, opIDs(acquire, t.op(c.EndOp)),
+			r.bad = violation(from+j.claims.RenewEvery, opIDs(acquire, j.op(c.EndOp)),
 				"the hold of %s was not renewed on %s for %s from %s on; it is to be renewed every %s",
-				c.Owner, group, long(to-from), at(from), long(t.claims.RenewEvery))
+				c.Owner, group, long(to-from), at(from), long(j.claims.RenewEvery))
 		}
 	}
 	for _, s := range acquire.own.changes.from(inv) {
@@ -133,7 +135,7 @@ func (t *trace) renewedInTime(c *Belief) Verdict {
 			v = earlier(v, g.is.bad)
 		}
 	}
-	if bad <= t.claims.Nodes-t.claims.Quorum {
+	if bad <= j.claims.Nodes-j.claims.Quorum {
 		return Verdict{Outcome: OutcomeOK}
 	}
 	return v
@@ -150,9 +152,9 @@ type renewals struct {
 // setBackSince is how far faults have set a server's clock back since a refresh, and
 // so delayed the end of a lease; never if unknown. A renewal changes nothing if more
 // than a lease remains.
-func (t *trace) setBackSince(refresh *change, to int64) int64 {
-	from, by := refresh.t-t.allow.underway-t.allow.machine, int64(0)
-	for _, f := range t.faults[:t.faultsBefore(to)] {
+func (j renewalJudge) setBackSince(refresh *change, to int64) int64 {
+	from, by := refresh.t-j.allow.underway-j.allow.machine, int64(0)
+	for _, f := range j.faults[:j.faultsBefore(to)] {
 		jumpedBefore := f.ClockJump != 0 && f.from < from
 		if f.MovesClock && slices.Contains(f.nodes, refresh.Node) && f.to >= from && !jumpedBefore {
 			by = plus(by, f.setsBack(from, to))
@@ -164,31 +166,31 @@ func (t *trace) setBackSince(refresh *change, to int64) int64 {
 // toldInTime checks that the holder of a renewed hold gets a notice when the servers no
 // longer have it. The notice is due at the next renewal after a loss, and by the client's
 // clock at the end of the lease.
-func (t *trace) toldInTime(c *Belief) Verdict {
-	if !t.claims.LostSign || !t.careful() || t.crashed.at(c.Client) == c.To || t.closing.at(c.Client) <= c.To {
+func (j renewalJudge) toldInTime(c *Belief) Verdict {
+	if !j.claims.LostSign || !j.careful() || j.crashed.at(c.Client) == c.To || j.closing.at(c.Client) <= c.To {
 		return Verdict{Outcome: OutcomeOK}
 	}
-	if l := t.lossOf(c, c.To); l.lost() && t.toldTooLate(c, l, c.To) {
-		return violation(l.at+t.claims.RenewEvery, opIDs(t.op(c.AcquireOp), t.op(c.EndOp)),
+	if l := j.lossOf(c, c.To); l.lost() && j.toldTooLate(c, l, c.To) {
+		return violation(l.at+j.claims.RenewEvery, opIDs(j.op(c.AcquireOp), j.op(c.EndOp)),
 			"%s went on until %s without a notice of its loss: %s", c.Owner, at(c.To), l.how)
 	}
-	owed, known := t.owedByServers(c, c.To)
-	if !known || owed >= c.To || t.clockMoved(c.To) || t.groupsHolding(c.Lock, c.Owner, c.To, c.To, onPrimary) >= t.claims.Quorum {
+	owed, known := j.owedByServers(c, c.To)
+	if !known || owed >= c.To || j.clockMoved(c.To) || j.groupsHolding(c.Lock, c.Owner, c.To, c.To, onPrimary) >= j.claims.Quorum {
 		return Verdict{Outcome: OutcomeOK}
 	}
-	stopped := t.overlap(owed-min(owed, c.Lease), c.To, t.allow.healing, stops(c.Client))
-	if c.To-owed-stopped <= t.allow.waitSlack {
+	stopped := j.overlap(owed-min(owed, c.Lease), c.To, j.allow.healing, stops(c.Client))
+	if c.To-owed-stopped <= j.allow.waitSlack {
 		return Verdict{Outcome: OutcomeOK}
 	}
-	return violation(owed, opIDs(t.op(c.AcquireOp), t.op(c.EndOp)), "%s went on until %s without a notice that its lease had ended at %s", c.Owner, at(c.To), at(owed))
+	return violation(owed, opIDs(j.op(c.AcquireOp), j.op(c.EndOp)), "%s went on until %s without a notice that its lease had ended at %s", c.Owner, at(c.To), at(owed))
 }
 
 // lastHealed is the end of the last fault that delayed a client between two times;
 // the first of the two if there was none.
-func (t *trace) lastHealed(client string, from, to int64) int64 {
+func (j renewalJudge) lastHealed(client string, from, to int64) int64 {
 	healed := from
-	for i := t.healed.before(t.faultsBefore(to), from+1); i >= 0; i = t.healed.before(i, from+1) {
-		if f := t.faults[i]; delays(client)(f) {
+	for i := j.healed.before(j.faultsBefore(to), from+1); i >= 0; i = j.healed.before(i, from+1) {
+		if f := j.faults[i]; delays(client)(f) {
 			healed = max(healed, min(f.to, to))
 		}
 	}
@@ -210,19 +212,19 @@ func (c *change) due(lease int64) int64 {
 
 // silent checks that an owner's client renews nothing after the owner has released all
 // its holds. After a notice of loss it has one interval.
-func (t *trace) silent(k ownerLock) Verdict {
-	steps := t.steps(k)
+func (j renewalJudge) silent(k ownerLock) Verdict {
+	steps := j.steps(k)
 	var b bounds
 	var from int64 = never // renewals from here on are wrong
 	var last *op
-	j := 0
-	for _, c := range t.account(k).changes.all {
-		for ; j < len(steps) && steps[j].t < c.t; j++ {
-			s := steps[j]
+	next := 0
+	for _, c := range j.account(k).changes.all {
+		for ; next < len(steps) && steps[next].t < c.t; next++ {
+			s := steps[next]
 			b = b.after(s)
 			switch {
 			case s.o == nil && s.lost:
-				from = s.t + t.claims.RenewEvery
+				from = s.t + j.claims.RenewEvery
 			case s.o == nil:
 			case s.o.f == history.Acquire && !s.ret:
 				from = never
@@ -230,18 +232,18 @@ func (t *trace) silent(k ownerLock) Verdict {
 				from = s.t
 			case s.o.f == history.Release && s.o.kind == history.OK && s.ret && b.hi == 0:
 				from, last = s.t, s.o
-				if t.claims.Nodes > 1 {
-					from += t.claims.RenewEvery // servers beyond the quorum may lag
+				if j.claims.Nodes > 1 {
+					from += j.claims.RenewEvery // servers beyond the quorum may lag
 				}
 			}
 		}
-		if from == never || c.t <= from || !c.command() || c.By != t.client[k.owner] {
+		if from == never || c.t <= from || !c.command() || c.By != j.client[k.owner] {
 			continue
 		}
-		if t.heldUpSince(c.By, from, c.t) {
+		if j.heldUpSince(c.By, from, c.t) {
 			continue // it was sent while there was something to renew
 		}
-		if c.holder == k.owner && (c.raises() || (c.grants() && t.claims.Nodes == 1 && t.openOp(c.By, c.lock, history.Acquire, c.t) == nil)) {
+		if c.holder == k.owner && (c.raises() || (c.grants() && j.claims.Nodes == 1 && j.openOp(c.By, c.lock, history.Acquire, c.t) == nil)) {
 			return violation(c.t, opIDs(last), "%s renewed the hold of %s on %s at %s, after it had ended", c.By, k.owner, c.Node, at(c.t))
 		}
 	}
@@ -257,15 +259,15 @@ func (t *trace) heldUpSince(client string, from, to int64) bool {
 }
 
 // silentWhenClosed checks that a client renews nothing after it closed its lock.
-func (t *trace) silentWhenClosed(k ownerLock) Verdict {
-	client := t.client[k.owner]
-	closed := t.closed.at(client)
+func (j renewalJudge) silentWhenClosed(k ownerLock) Verdict {
+	client := j.client[k.owner]
+	closed := j.closed.at(client)
 	if closed == never {
 		return Verdict{Outcome: OutcomeOK}
 	}
-	for _, c := range t.account(k).changes.from(closed + closingSlack + t.allow.machine) {
+	for _, c := range j.account(k).changes.from(closed + closingSlack + j.allow.machine) {
 		if c.command() && c.By == client && c.holder == k.owner && c.raises() {
-			return violation(c.t, opIDs(t.grantOf(k.owner, k.lock, c.t)), "%s renewed the hold of %s on %s at %s, after it had closed its lock at %s",
+			return violation(c.t, opIDs(j.grantOf(k.owner, k.lock, c.t)), "%s renewed the hold of %s on %s at %s, after it had closed its lock at %s",
 				client, k.owner, c.Node, at(c.t), at(closed))
 		}
 	}

@@ -17,15 +17,17 @@ var resourceProperty = property{
 		Broken: "the guarded resource loses an update",
 	},
 	claimed: func(h *history.Header) bool { return h.Resource != nil },
-	judge:   plainly(judgeResource),
+	judge:   plainly(func(t *trace) Verdict { return resourceJudge{t}.judge() }),
 }
 
-// judgeResource finds writes that overwrote another value than their writer had
+type resourceJudge struct{ *trace }
+
+// judge finds writes that overwrote another value than their writer had
 // read: the update in between is lost. A fenced resource must also refuse a token
 // older than one that it has accepted.
-func judgeResource(t *trace) Verdict {
-	writes := make([]*op, 0, len(t.ops))
-	for _, o := range t.ops {
+func (j resourceJudge) judge() Verdict {
+	writes := make([]*op, 0, len(j.ops))
+	for _, o := range j.ops {
 		if o.f == history.Write && o.kind == history.OK {
 			writes = append(writes, o)
 		}
@@ -38,7 +40,7 @@ func judgeResource(t *trace) Verdict {
 			continue
 		}
 		lost++
-		why := t.inherentWrite(w)
+		why := j.inherentWrite(w)
 		if why != "" {
 			excused++
 		}
@@ -48,7 +50,7 @@ func judgeResource(t *trace) Verdict {
 		}
 	}
 	if worst != nil {
-		v = inherently(t.lostUpdate(worst, writes), v.Inherent)
+		v = inherently(j.lostUpdate(worst, writes), v.Inherent)
 		v.Excused = excused
 		if lost > 1 {
 			v.Reason = english.Count(lost, "update") + " lost; the first: " + v.Reason
@@ -57,10 +59,10 @@ func judgeResource(t *trace) Verdict {
 		}
 		return v
 	}
-	if !t.h.Header.Resource.Fenced {
+	if !j.h.Header.Resource.Fenced {
 		return v
 	}
-	for _, lock := range t.locks {
+	for _, lock := range j.locks {
 		v = earlier(v, staleWrite(slices.DeleteFunc(slices.Clone(writes), func(w *op) bool { return w.lock != lock })))
 	}
 	return v
@@ -112,9 +114,9 @@ func (x writtenTokens) before(when int64) uint64 {
 }
 
 // lostUpdate describes a write that overwrote a value which its writer never saw.
-func (t *trace) lostUpdate(w *op, writes []*op) Verdict {
+func (j resourceJudge) lostUpdate(w *op, writes []*op) Verdict {
 	var read, between *op
-	for _, o := range t.ops {
+	for _, o := range j.ops {
 		if o.f == history.Read && o.owner == w.owner && o.lock == w.lock && o.kind == history.OK && o.inv < w.inv {
 			read = o
 		}

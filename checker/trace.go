@@ -23,7 +23,7 @@ func newTrace(h *history.History) *trace {
 	f := newFaultLog(h, x.allow)
 	t := &trace{index: x, faultLog: f, serverLog: newServerLog(x, f), believers: newBelievers(x)}
 	if t.claims.Fencing {
-		t.fencing = judgeFencing(t)
+		t.fencing = fencingJudge{t}.judge()
 		t.tokens = t.fencing.Outcome == OutcomeOK
 	}
 	return t
