@@ -36,22 +36,22 @@ func (t *trace) careful() bool {
 }
 
 // inherentOverlap decides overlaps of exclusion.
-func (t *trace) inherentOverlap(p *overlapOf) string {
+func (t *trace) inherentOverlap(p *contradiction) string {
 	if t.claims.Nodes > 1 && 2*t.claims.Quorum <= t.claims.Nodes {
 		return "" // two owners can have such a quorum at once
 	}
 	if p.class == LeaseOutlived {
 		return t.inherentlyOutlived(p)
 	}
-	got, seen := t.arrival(p.b)
+	got, seen := t.arrival(p.second)
 	if !seen {
-		got = p.b.From
+		got = p.second.From
 	}
-	l := t.lossOf(p.a, got)
+	l := t.lossOf(p.first, got)
 	switch {
 	case !l.lost():
 	case l.unconfirmed:
-	case t.toldTooLate(p.a, l, min(p.a.To, p.b.To)):
+	case t.toldTooLate(p.first, l, min(p.first.To, p.second.To)):
 	default:
 		return l.how
 	}
@@ -63,9 +63,9 @@ func (t *trace) inherentOverlap(p *overlapOf) string {
 
 // inherentlyOutlived decides the overlap of a holder that works on after its
 // lease.
-func (t *trace) inherentlyOutlived(p *overlapOf) string {
-	a, until := p.a, min(p.a.To, p.b.To)
-	due := max(p.owed, p.b.From)
+func (t *trace) inherentlyOutlived(p *contradiction) string {
+	a, until := p.first, min(p.first.To, p.second.To)
+	due := max(p.owed, p.second.From)
 	for _, f := range t.faults {
 		if f.StopsProcess && f.touchesClient(a.Client) && f.from <= due && until <= plus(f.to, t.allow.healing+t.allow.machine) {
 			return fmt.Sprintf("%s was stopped from %s to %s, and could not notice that its lease had ended", a.Client, at(f.from), at(f.to))

@@ -20,8 +20,8 @@ func (t *trace) leaseOnServers(b *Belief) (from, to int64) {
 		}
 	}
 	from, _ = t.arrival(b)
-	if owed, known := t.owedByServers(b, by); known {
-		to = max(owed, t.owedByClient(b, by))
+	if owed, known := t.owedUntil(b, by); known {
+		to = owed
 	} else if owed, since, found := t.foundOwn(b, o); found {
 		from, to = since, owed
 	} else {
@@ -31,6 +31,13 @@ func (t *trace) leaseOnServers(b *Belief) (from, to int64) {
 		return 0, 0
 	}
 	return from, to
+}
+
+// owedUntil is until when a belief was owed its hold, and whether the servers' log says
+// so too. Without it the time is the least, by the client's own operations.
+func (t *trace) owedUntil(b *Belief, by int64) (owed int64, byLog bool) {
+	owed, byLog = t.owedByServers(b, by)
+	return max(owed, t.owedByClient(b, by)), byLog
 }
 
 // arrival is when a hold was on enough servers, and whether the server log shows

@@ -29,14 +29,14 @@ var exclusionProperty = property{
 	judge: plainly(judgeExclusion),
 }
 
-// overlapOf is a pair of contradicting beliefs.
-type overlapOf struct {
-	a, b   *Belief // a was granted first
-	length int64
-	class  string
-	owed   int64  // when a's lease ended, where known
-	server bool   // judged by the server log
-	why    string // it is inherent; empty where it is the lock's fault
+// contradiction is a pair of beliefs that overlap, in the order of their grants.
+type contradiction struct {
+	first, second *Belief
+	length        int64
+	class         string
+	owed          int64  // when the first lease ended, where known
+	server        bool   // judged by the server log
+	why           string // it is inherent; empty where it is the lock's fault
 }
 
 // judgeExclusion finds two owners that both believed to hold the same lock, and
@@ -45,7 +45,7 @@ func judgeExclusion(t *trace) Verdict {
 	if t.claims.Nodes > 1 && 2*t.claims.Quorum <= t.claims.Nodes {
 		return violation(0, nil, "a hold needs %d of %d servers, so two owners can have one each at once", t.claims.Quorum, t.claims.Nodes)
 	}
-	var worst *overlapOf
+	var worst *contradiction
 	var longest int64
 	excused := 0
 	for o := range Overlaps(t.beliefs) {
@@ -53,11 +53,11 @@ func judgeExclusion(t *trace) Verdict {
 		if worst != nil && worst.badness() == worstOverlap {
 			continue
 		}
-		p := t.assign(o)
+		p := t.judgeOverlap(o)
 		if p.why != "" {
 			excused++
 		}
-		// Claims are in the order of their grants, so the first of the worst is
+		// Overlaps are in the order of the later grants, so the first of the worst is
 		// where it began.
 		if worst == nil || p.badness() > worst.badness() {
 			worst = p
@@ -72,7 +72,7 @@ func judgeExclusion(t *trace) Verdict {
 }
 
 // badness orders overlaps: those that are the lock's fault first, then by class.
-func (p *overlapOf) badness() int {
+func (p *contradiction) badness() int {
 	n := 0
 	if p.why == "" {
 		n = 2
@@ -86,12 +86,44 @@ func (p *overlapOf) badness() int {
 // worstOverlap is the badness of a broken contract that is the lock's fault.
 const worstOverlap = 3
 
-// assign determines the class of an overlap, and whether it is inherent.
-func (t *trace) assign(o Overlap) *overlapOf {
-	p := &overlapOf{a: o.A, b: o.B, length: o.To - o.From}
-	t.classify(p)
+// judgeOverlap determines the class of an overlap, and whether it is inherent.
+func (t *trace) judgeOverlap(o Overlap) *contradiction {
+	first, second, when, byLog := t.orderOfGrants(o)
+	p := &contradiction{first: first, second: second, length: o.To - o.From}
+	p.class, p.owed, p.server = t.classOfOverlap(first, second, when, byLog)
 	p.why = t.inherentOverlap(p)
 	return p
+}
+
+// orderOfGrants returns two beliefs as the servers granted them, when they granted the
+// second, and whether the server log shows that. Without it the answers give the order.
+func (t *trace) orderOfGrants(o Overlap) (first, second *Belief, when int64, byLog bool) {
+	when, byLog = t.arrival(o.B)
+	if other, known := t.arrival(o.A); byLog && known && when < other {
+		return o.B, o.A, other, true // the answer to the first came late
+	}
+	return o.A, o.B, when, byLog
+}
+
+// classOfOverlap decides whether the first owner's lease was still owed when the second
+// one got the lock, and until when it was owed. The class is empty if nothing shows it.
+func (t *trace) classOfOverlap(first, second *Belief, when int64, byLog bool) (class string, owed int64, byServers bool) {
+	owed, known := t.owedUntil(first, when)
+	switch {
+	case owed > plus(when, t.allow.rounding):
+		return ContractBroken, owed, known || byLog
+	case known:
+		return LeaseOutlived, owed, true
+	}
+	// The clients' own times bound the lease from both sides.
+	earliest := when
+	if !byLog {
+		earliest = t.op(second.AcquireOp).inv
+	}
+	if latest := t.latestEnd(first, when); latest <= earliest {
+		return LeaseOutlived, latest, byLog
+	}
+	return "", 0, byLog
 }
 
 // blame describes the overlaps of a belief with others.
@@ -113,8 +145,8 @@ func (t *trace) blameOf(k ownerLock, when int64) blame {
 			t.blamed[k] = append(t.blamed[k], blame{belief: c})
 		}
 		for o := range Overlaps(t.beliefs) {
-			p := t.assign(o)
-			for _, c := range []*Belief{p.a, p.b} {
+			p := t.judgeOverlap(o)
+			for _, c := range []*Belief{p.first, p.second} {
 				b := &t.blamed[ownerLock{c.Owner, c.Lock}][place[c]]
 				if !b.overlap || b.why != "" {
 					b.why = p.why
@@ -130,8 +162,8 @@ func (t *trace) blameOf(k ownerLock, when int64) blame {
 	return blame{}
 }
 
-func (p *overlapOf) verdict(t *trace) Verdict {
-	a, b := p.a, p.b
+func (p *contradiction) verdict(t *trace) Verdict {
+	a, b := p.first, p.second
 	var words string
 	switch p.class {
 	case ContractBroken:
@@ -155,37 +187,4 @@ func (p *overlapOf) verdict(t *trace) Verdict {
 		v = byServers(v)
 	}
 	return v
-}
-
-// classify decides whether the earlier holder's lease was still owed when the
-// later one got the lock.
-func (t *trace) classify(p *overlapOf) {
-	got, seen := t.arrival(p.b)
-	if first, known := t.arrival(p.a); seen && known && got < first {
-		// The servers granted them the other way round, and the earlier one
-		// got its reply late.
-		p.a, p.b, got = p.b, p.a, first
-	}
-	bound := t.owedByClient(p.a, got)
-	if owed, ok := t.owedByServers(p.a, got); ok {
-		p.server = true
-		p.owed = max(owed, bound)
-		p.class = LeaseOutlived
-		if p.owed > plus(got, t.allow.rounding) {
-			p.class = ContractBroken
-		}
-		return
-	}
-	// The clients' own times bound the lease from both sides.
-	p.server = seen
-	earliest := got
-	if !seen {
-		earliest = t.op(p.b.AcquireOp).inv
-	}
-	switch upper := t.latestEnd(p.a, got); {
-	case bound > plus(got, t.allow.rounding):
-		p.class, p.owed = ContractBroken, bound
-	case upper <= earliest:
-		p.class, p.owed = LeaseOutlived, upper
-	}
 }

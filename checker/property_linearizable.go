@@ -34,8 +34,8 @@ func (j linearizableJudge) judge(o Options) (Verdict, error) {
 	}
 	verdict := Verdict{Outcome: OutcomeOK}
 	for _, lock := range j.locks {
-		ops, ghosts := j.lockOps(lock)
-		v, err := j.orderOf(lock, ops, ghosts, judges, o)
+		ops, byLog := j.lockOps(lock)
+		v, err := j.orderOf(lock, ops, byLog, judges, o)
 		if err != nil {
 			return v, err
 		}
@@ -55,7 +55,7 @@ func (j linearizableJudge) judge(o Options) (Verdict, error) {
 }
 
 // orderOf decides whether the operations on one lock have an order.
-func (j linearizableJudge) orderOf(lock string, ops []linear.Op, ghosts bool, judges *linear.Judges, o Options) (Verdict, error) {
+func (j linearizableJudge) orderOf(lock string, ops []linear.Op, byLog bool, judges *linear.Judges, o Options) (Verdict, error) {
 	r := j.rules()
 	d, dispute := judges.Decide(ops, r)
 	if dispute != nil {
@@ -64,7 +64,7 @@ func (j linearizableJudge) orderOf(lock string, ops []linear.Op, ghosts bool, ju
 	switch d.Outcome {
 	case Violated:
 		v := noted(j.illegal(ops, d.At), d)
-		if ghosts {
+		if byLog {
 			v = byServers(v)
 		}
 		return v, nil
@@ -84,7 +84,7 @@ func (j linearizableJudge) orderOf(lock string, ops []linear.Op, ghosts bool, ju
 		}
 	}
 	v := noted(Verdict{Outcome: OutcomeOK}, d)
-	if ghosts {
+	if byLog {
 		v = byServers(v)
 	}
 	return v, nil

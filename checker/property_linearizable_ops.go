@@ -21,10 +21,10 @@ func rulesOf(c history.Terms, who *linear.Roster) linear.Rules {
 // lockOps translates the operations on one lock. The server log may show that an acquire
 // held the lock for a while and released it before it returned. lockOps adds an
 // operation for that, because others were rightly refused meanwhile. A handed-on hold
-// that never became whole lasts as long as the servers left it. ghosts reports whether
+// that never became whole lasts as long as the servers left it. byLog reports whether
 // the log changed the operations in this way. lockOps leaves out refusals by a queue in
 // which another owner had an acquire open, because they do not depend on holds.
-func (j linearizableJudge) lockOps(lock string) (ops []linear.Op, ghosts bool) {
+func (j linearizableJudge) lockOps(lock string) (ops []linear.Op, byLog bool) {
 	ops = j.endsOfSessions(lock, make([]linear.Op, 0, len(j.byLock[lock])))
 	ops = j.lossesOfTheDead(lock, ops) // before the acquire with the same id: forgive looks for that one
 	var places queue                   // empty unless the lock claims fairness
@@ -37,12 +37,12 @@ func (j linearizableJudge) lockOps(lock string) (ops []linear.Op, ghosts bool) {
 		if o.f == history.Acquire && (o.kind != history.Fail || o.res.Error == history.ErrBusy) && j.gaveBackWithin(o) {
 			g := l
 			g.Kind, g.Return = linear.TookAndGave, min(o.ret, linear.Forever)
-			ops, ghosts = append(ops, g), true
+			ops, byLog = append(ops, g), true
 		}
 		if l.Kind == linear.GotLock || l.Kind == linear.MaybeGot {
 			if j.claims.Fairness {
 				if left := j.neverWhole(o); left > 0 {
-					l.Lease, ghosts = min(l.Lease, left), true
+					l.Lease, byLog = min(l.Lease, left), true
 				}
 			}
 			if l.Renewed = l.Renewed || o.mayBeExtended(); !l.Renewed {
@@ -64,7 +64,7 @@ func (j linearizableJudge) lockOps(lock string) (ops []linear.Op, ghosts bool) {
 			ops = append(ops, l)
 		}
 	}
-	return ops, ghosts
+	return ops, byLog
 }
 
 // lossesOfTheDead adds the releases that owners would have made which were notified of a

@@ -36,13 +36,13 @@ func certain(ops []Op, r Rules) []Op {
 
 // ownerCut is where an owner's operations are cut off.
 type ownerCut struct {
-	from  int32 // the first one left out
-	keep  int32 // of those, the release that is kept; -1 for none
-	count int32
-	first int32 // where its running hold began
-	open  int32 // an operation of unknown outcome that it may go on after; -1 for none
-	ret   int64 // of its latest operation
-	ghost int64 // until when it may hold through a failed acquire
+	from    int32 // the first one left out
+	keep    int32 // of those, the release that is kept; -1 for none
+	count   int32
+	first   int32 // where its running hold began
+	open    int32 // an operation of unknown outcome that it may go on after; -1 for none
+	ret     int64 // of its latest operation
+	phantom int64 // until when it may hold through a failed acquire
 }
 
 // cut finds where every owner becomes unclear, and the time from which
@@ -52,7 +52,7 @@ func cut(ops []Op, r Rules) (cuts []ownerCut, whole int64, ok bool) {
 	for i := range ops {
 		o := &ops[i]
 		for int(o.Owner) >= len(cuts) {
-			cuts = append(cuts, ownerCut{from: int32(len(ops)), keep: -1, open: -1, ret: longPast, ghost: longPast})
+			cuts = append(cuts, ownerCut{from: int32(len(ops)), keep: -1, open: -1, ret: longPast, phantom: longPast})
 		}
 		w := &cuts[o.Owner]
 		if w.from < int32(len(ops)) {
@@ -62,7 +62,7 @@ func cut(ops []Op, r Rules) (cuts []ownerCut, whole int64, ok bool) {
 		case w.open < 0 && w.ret >= o.Call:
 			return nil, 0, false
 		case o.Kind == TookAndGave:
-			w.ghost = max(w.ghost, o.Return+r.Slack)
+			w.phantom = max(w.phantom, o.Return+r.Slack)
 			whole = min(whole, o.Call)
 			continue
 		case w.open >= 0: // it goes on
@@ -71,7 +71,7 @@ func cut(ops []Op, r Rules) (cuts []ownerCut, whole int64, ok bool) {
 			} else if w.count > 0 {
 				w.from = w.first
 			}
-		case w.ghost >= o.Call:
+		case w.phantom >= o.Call:
 			if w.from = int32(i); w.count > 0 {
 				w.from = w.first
 			}

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// chain proves a history legal that has leases, ghosts or doubts: it places
+// chain proves a history legal that has leases, phantoms or doubts: it places
 // every operation of the forced order at one instant, and lets the model step
 // through them in that order. Every instant is within its operation, so the
 // order keeps real time, and the model's own steps make the proof. When they do
@@ -45,16 +45,24 @@ func (s *sessions) chain() Ruling {
 
 // place is the instant given to an operation.
 type place struct {
-	at  int64
-	tie int32 // at one instant: 3k for step k of the sessions, 3k+1 for a ghost after it, 3k+2 for a refusal
-	op  int32
+	at    int64
+	order position
+	op    int32
 }
+
+// position orders what happens at one instant: a step of the sessions, a phantom that
+// takes the lock after it, and a refusal after that.
+type position int32
+
+func ofStep(k int32) position       { return position(3 * k) }
+func phantomAfter(k int32) position { return position(3*k + 1) }
+func refusalAfter(k int32) position { return position(3*k + 2) }
 
 func byPlace(a, b place) int {
 	if c := cmp.Compare(a.at, b.at); c != 0 {
 		return c
 	}
-	return cmp.Compare(a.tie, b.tie)
+	return cmp.Compare(a.order, b.order)
 }
 
 // gives is the release of unknown outcome that session i has to end with, for
@@ -75,156 +83,200 @@ func missed(o *Op) Ruling {
 	return undecided("several orders are possible, and the first one tried does not fit", o)
 }
 
-// places gives every operation of a session its instant, every refusal one at
-// which it is right, and every ghost that it needs for that one at which it
-// takes the lock: lines, each in order of time.
+// placing gives every operation of a session its instant, every refusal one at which
+// it is right, and every phantom that it needs for that one at which it takes the lock.
+type placing struct {
+	*sessions
+	start      []int32 // the first step of each session, and then the number of all
+	steps      []int32 // the operations of the sessions, in order
+	begin, end []int64 // of each session's hold
+
+	// Each is in order of time.
+	held, taken, refused, refusedByPhantoms, free []place
+}
+
+// places returns the lines of places, each in order of time.
 func (s *sessions) places() (lines [5][]place, v Ruling) {
-	// The operations of each session, in order.
-	start := make([]int32, len(s.list)+1)
-	for _, m := range s.member {
-		if m >= 0 {
-			start[m+1]++
-		}
+	p := placing{sessions: s}
+	p.listSteps()
+	if o := p.placeSessions(); o != nil {
+		return lines, missed(o)
 	}
-	for i := range s.list {
-		start[i+1] += start[i]
+	unexplained := gaps{s: s}
+	if o := p.placeRefusals(&unexplained); o != nil {
+		return lines, missed(o)
 	}
-	steps := make([]int32, start[len(s.list)])
-	fill := slices.Clone(start)
-	places := make([]place, 0, len(steps))
-	refused, empty := make([]place, 0, len(s.busy)), []place(nil)
-	for i, m := range s.member {
-		if m >= 0 {
-			steps[fill[m]] = int32(i)
-			fill[m]++
-		}
+	if o := p.placePhantoms(&unexplained); o != nil {
+		return lines, missed(o)
 	}
-
-	begin, end := make([]int64, len(s.list)), make([]int64, len(s.list))
-	now := longPast
-	for i := range s.list {
-		c := &s.list[i]
-		next := Forever
-		if i+1 < len(s.list) {
-			next = s.list[i+1].calls
-		}
-		now = max(now, c.calls)
-		begin[i] = now
-		expires := add(now, c.lease)
-		for k := start[i]; k < start[i+1]; k++ {
-			o := &s.ops[steps[k]]
-			now = max(now, o.Call)
-			if k > start[i] && o.Kind == GotLock {
-				expires = max(expires, add(now, o.Lease))
-			}
-			if c.released && k+1 == start[i+1] {
-				// Hand over where the windows meet, else as late as may be.
-				last := o.Return
-				if !c.renewed {
-					last = min(last, add(expires, s.r.Slack))
-				}
-				now = max(now, min(next, last))
-			}
-			if now > o.Return {
-				return lines, missed(o)
-			}
-			places = append(places, place{now, 3 * k, steps[k]})
-		}
-		end[i] = now
-		if !c.released {
-			last := c.last
-			if !c.renewed {
-				last = min(last, add(expires, s.r.Slack))
-			}
-			if o := s.gives(i); o != nil {
-				now = max(now, min(next, last), o.Call)
-				places = append(places, place{now, 3*start[i+1] - 2, c.end})
-			} else {
-				now = max(now, min(next, last), min(add(expires, -s.r.Slack), c.last))
-			}
-			end[i] = now
-		}
-	}
-
-	// Refusals: busy while somebody holds, the others any time.
-	free := gaps{s: s}
-	j := 0
-	latest := make([]int32, len(s.owners)) // session of each owner so far
-	for i := range latest {
-		latest[i] = -1
-	}
-	for i, m := range s.member {
-		o := &s.ops[i]
-		if m >= 0 {
-			latest[o.Owner] = m
-			continue
-		}
-		own := latest[o.Owner]
-		switch o.Kind {
-		case TookAndGave, MaybeGot, MaybeGave: // may come to nothing
-		case FoundBusy:
-			for j > 0 && end[j-1] >= o.Call {
-				j--
-			}
-			k := j
-			for k < len(s.list) && (end[k] < o.Call || s.r.Reentrant && s.ops[s.list[k].first].Owner == o.Owner) {
-				k++
-			}
-			for j < len(s.list) && end[j] < o.Call {
-				j++
-			}
-			switch {
-			case k < len(s.list) && begin[k] <= o.Return:
-				refused = append(refused, place{max(begin[k], o.Call), 3*start[k] + 2, int32(i)})
-			case k == j:
-				free.add(j, int32(i))
-			default:
-				return lines, missed(o)
-			}
-		default:
-			p := place{o.Call, -1, int32(i)}
-			if own >= 0 {
-				p.tie = 3*start[own+1] - 1
-				if s.list[own].end == int32(i) {
-					p.at = max(p.at, min(end[own], o.Return))
-				}
-			}
-			empty = append(empty, p)
-		}
-	}
-
-	all, left := free.haunt()
-	if left != nil {
-		return lines, missed(&s.ops[left.op])
-	}
-	ghosts, haunted := make([]place, 0, len(all)), []place(nil)
-	now, gap := longPast, int32(-1)
-	for _, h := range all {
-		if h.gap != gap {
-			if gap, now = h.gap, longPast; gap > 0 {
-				now = end[gap-1]
-			}
-		}
-		tie := 3*start[gap] - 3
-		ghost := &s.ops[h.ghost]
-		now = max(now, ghost.Call, min(s.ops[h.refused[0].op].Return, ghost.Return))
-		ghosts = append(ghosts, place{now, tie + 1, h.ghost})
-		taken := now
-		for _, f := range h.refused {
-			o := &s.ops[f.op]
-			at := max(taken, o.Call)
-			if at > o.Return {
-				return lines, missed(o)
-			}
-			now = max(now, at)
-			haunted = append(haunted, place{at, tie + 2, f.op})
-		}
-	}
-	lines = [...][]place{places, ghosts, refused, haunted, empty}
+	lines = [...][]place{p.held, p.taken, p.refused, p.refusedByPhantoms, p.free}
 	for _, line := range lines[2:] {
 		if !slices.IsSortedFunc(line, byPlace) {
 			slices.SortFunc(line, byPlace)
 		}
 	}
 	return lines, good()
+}
+
+// listSteps lists the operations of each session, in order.
+func (p *placing) listSteps() {
+	p.start = make([]int32, len(p.list)+1)
+	for _, m := range p.member {
+		if m >= 0 {
+			p.start[m+1]++
+		}
+	}
+	for i := range p.list {
+		p.start[i+1] += p.start[i]
+	}
+	p.steps = make([]int32, p.start[len(p.list)])
+	fill := slices.Clone(p.start)
+	for i, m := range p.member {
+		if m >= 0 {
+			p.steps[fill[m]] = int32(i)
+			fill[m]++
+		}
+	}
+}
+
+// placeSessions hands the lock from session to session: where their windows meet,
+// else as late as may be. It returns an operation that does not fit, or nil.
+func (p *placing) placeSessions() *Op {
+	p.held = make([]place, 0, len(p.steps))
+	p.begin, p.end = make([]int64, len(p.list)), make([]int64, len(p.list))
+	now := longPast
+	for i := range p.list {
+		c := &p.list[i]
+		next := Forever
+		if i+1 < len(p.list) {
+			next = p.list[i+1].calls
+		}
+		now = max(now, c.calls)
+		p.begin[i] = now
+		expires := add(now, c.lease)
+		for k := p.start[i]; k < p.start[i+1]; k++ {
+			o := &p.ops[p.steps[k]]
+			now = max(now, o.Call)
+			if k > p.start[i] && o.Kind == GotLock {
+				expires = max(expires, add(now, o.Lease))
+			}
+			if c.released && k+1 == p.start[i+1] {
+				now = max(now, min(next, p.latestEnd(c, o.Return, expires)))
+			}
+			if now > o.Return {
+				return o
+			}
+			p.held = append(p.held, place{now, ofStep(k), p.steps[k]})
+		}
+		if !c.released {
+			last := p.latestEnd(c, c.last, expires)
+			if o := p.gives(i); o != nil {
+				now = max(now, min(next, last), o.Call)
+				p.held = append(p.held, place{now, phantomAfter(p.start[i+1] - 1), c.end})
+			} else {
+				now = max(now, min(next, last), min(add(expires, -p.r.Slack), c.last))
+			}
+		}
+		p.end[i] = now
+	}
+	return nil
+}
+
+// latestEnd is the latest end of a session: last, or before the end of its lease.
+func (p *placing) latestEnd(c *session, last, expires int64) int64 {
+	if c.renewed {
+		return last
+	}
+	return min(last, add(expires, p.r.Slack))
+}
+
+// placeRefusals puts each busy reply into a hold, and any other refusal at its call.
+// It leaves the busy replies that no session explains, and returns an operation that
+// does not fit, or nil.
+func (p *placing) placeRefusals(unexplained *gaps) *Op {
+	p.refused = make([]place, 0, len(p.busy))
+	gap := 0                               // the first session that ends after the call
+	latest := make([]int32, len(p.owners)) // session of each owner so far
+	for i := range latest {
+		latest[i] = -1
+	}
+	for i, m := range p.member {
+		o := &p.ops[i]
+		if m >= 0 {
+			latest[o.Owner] = m
+			continue
+		}
+		switch o.Kind {
+		case TookAndGave, MaybeGot, MaybeGave: // may come to nothing
+		case FoundBusy:
+			for gap > 0 && p.end[gap-1] >= o.Call {
+				gap--
+			}
+			k := gap
+			for k < len(p.list) && (p.end[k] < o.Call || p.r.Reentrant && p.ops[p.list[k].first].Owner == o.Owner) {
+				k++
+			}
+			for gap < len(p.list) && p.end[gap] < o.Call {
+				gap++
+			}
+			switch {
+			case k < len(p.list) && p.begin[k] <= o.Return:
+				p.refused = append(p.refused, place{max(p.begin[k], o.Call), refusalAfter(p.start[k]), int32(i)})
+			case k == gap:
+				unexplained.add(gap, int32(i))
+			default:
+				return o
+			}
+		default:
+			p.free = append(p.free, p.refusedFree(int32(i), latest[o.Owner]))
+		}
+	}
+	return nil
+}
+
+// refusedFree is the place of an operation that says that its owner holds nothing: at
+// its call, after the owner's session before it, or -1.
+func (p *placing) refusedFree(i, session int32) place {
+	o := &p.ops[i]
+	if session < 0 {
+		return place{o.Call, refusalAfter(-1), i}
+	}
+	at := o.Call
+	if p.list[session].end == i {
+		at = max(at, min(p.end[session], o.Return))
+	}
+	return place{at, refusalAfter(p.start[session+1] - 1), i}
+}
+
+// placePhantoms finds a phantom for each busy reply that no session explains. It returns
+// an operation that does not fit, or nil.
+func (p *placing) placePhantoms(unexplained *gaps) *Op {
+	all, left := unexplained.choosePhantoms()
+	if left != nil {
+		return &p.ops[left.op]
+	}
+	p.taken = make([]place, 0, len(all))
+	now, gap := longPast, int32(-1)
+	for _, h := range all {
+		if h.gap != gap {
+			if gap, now = h.gap, longPast; gap > 0 {
+				now = p.end[gap-1]
+			}
+		}
+		before := p.start[gap] - 1 // the last step before the gap
+		phantom := &p.ops[h.phantom]
+		now = max(now, phantom.Call, min(p.ops[h.refused[0].op].Return, phantom.Return))
+		p.taken = append(p.taken, place{now, phantomAfter(before), h.phantom})
+		taken := now
+		for _, f := range h.refused {
+			o := &p.ops[f.op]
+			at := max(taken, o.Call)
+			if at > o.Return {
+				return o
+			}
+			now = max(now, at)
+			p.refusedByPhantoms = append(p.refusedByPhantoms, place{at, refusalAfter(before), f.op})
+		}
+	}
+	return nil
 }

@@ -7,21 +7,21 @@ import (
 
 // gaps are the free times between sessions in which acquires were refused.
 // Gap k is the one before session k. Such a refusal can only be due to a
-// ghost: an acquire that may have held the lock and left no other trace.
+// phantom: an acquire that may have held the lock and left no other trace.
 //
-// A ghost holds once, so it serves one gap. It serves any refusal that returned
+// A phantom holds once, so it serves one gap. It serves any refusal that returned
 // after its call and was called before it returned itself, and before its lease
 // ended, counted from the first return it serves. One of a client that is gone
 // does not give back: without leases it serves the last gap only.
 //
-// Where all ghosts are of unknown outcome and their owners went no further, a
+// Where all phantoms are of unknown outcome and their owners went no further, a
 // gap needs one, and all that were called in time are equally good for all
 // later gaps: then the choice is the best one, and a refusal that is left over
-// is wrong. With ghosts that return it is a good choice, no more.
+// is wrong. With phantoms that return it is a good choice, no more.
 type gaps struct {
 	s       *sessions
 	refused []refusal
-	seen    int     // ghosts called so far
+	seen    int     // phantoms called so far
 	brief   []int32 // of them, those that return, and are not used yet
 	endless []int32 // those that may give back any time
 	gone    []int32 // those of clients that are gone
@@ -29,10 +29,10 @@ type gaps struct {
 
 type refusal struct{ gap, op int32 }
 
-// haunting is a ghost that held the lock in a gap, and whom it kept out.
-type haunting struct {
-	gap, ghost int32
-	refused    []refusal
+// phantomUse is a phantom that held the lock in a gap, and whom it kept out.
+type phantomUse struct {
+	gap, phantom int32
+	refused      []refusal
 }
 
 // add notes a refusal. Refusals come by call, and therefore by gap.
@@ -40,8 +40,8 @@ func (g *gaps) add(gap int, op int32) {
 	g.refused = append(g.refused, refusal{int32(gap), op})
 }
 
-// haunt finds a ghost for every refusal, or returns one that is left over.
-func (g *gaps) haunt() (all []haunting, left *refusal) {
+// choosePhantoms finds a phantom for every refusal, or returns one that is left over.
+func (g *gaps) choosePhantoms() (all []phantomUse, left *refusal) {
 	for i := 0; i < len(g.refused); {
 		k := i
 		for k < len(g.refused) && g.refused[k].gap == g.refused[i].gap {
@@ -51,12 +51,12 @@ func (g *gaps) haunt() (all []haunting, left *refusal) {
 		g.forget(g.op(group[0]).Call)
 		slices.SortStableFunc(group, func(a, b refusal) int { return cmp.Compare(g.op(a).Return, g.op(b).Return) })
 		for len(group) > 0 {
-			ghost := g.choose(group)
-			if ghost < 0 {
+			phantom := g.choose(group)
+			if phantom < 0 {
 				return nil, &group[0]
 			}
-			n := max(1, g.reach(ghost, group))
-			all = append(all, haunting{group[0].gap, ghost, group[:n]})
+			n := max(1, g.reach(phantom, group))
+			all = append(all, phantomUse{group[0].gap, phantom, group[:n]})
 			group = group[n:]
 		}
 		i = k
@@ -66,36 +66,36 @@ func (g *gaps) haunt() (all []haunting, left *refusal) {
 
 func (g *gaps) op(f refusal) *Op { return &g.s.ops[f.op] }
 
-// forget drops the ghosts that returned before t.
+// forget drops the phantoms that returned before t.
 func (g *gaps) forget(t int64) {
 	g.brief = slices.DeleteFunc(g.brief, func(k int32) bool { return g.s.ops[k].Return < t })
 }
 
-// serves reports whether a ghost that was called in time serves a refusal.
-func (g *gaps) serves(ghost int32, f refusal) bool {
-	o, by := g.op(f), &g.s.ops[ghost]
+// serves reports whether a phantom that was called in time serves a refusal.
+func (g *gaps) serves(phantom int32, f refusal) bool {
+	o, by := g.op(f), &g.s.ops[phantom]
 	return by.Return >= o.Call && !(g.s.r.Reentrant && by.Owner == o.Owner)
 }
 
-// reach is how many of a gap's refusals, from the first on, a ghost serves.
-func (g *gaps) reach(ghost int32, group []refusal) int {
-	by, until := &g.s.ops[ghost], Forever
+// reach is how many of a gap's refusals, from the first on, a phantom serves.
+func (g *gaps) reach(phantom int32, group []refusal) int {
+	by, until := &g.s.ops[phantom], Forever
 	if by.Kind == MaybeGot {
 		until = add(g.op(group[0]).Return, by.Lease)
 	}
 	n := 0
-	for n < len(group) && g.serves(ghost, group[n]) && g.op(group[n]).Call <= until {
+	for n < len(group) && g.serves(phantom, group[n]) && g.op(group[n]).Call <= until {
 		n++
 	}
 	return n
 }
 
-// choose takes a ghost for the first of a gap's refusals: one that serves them
+// choose takes a phantom for the first of a gap's refusals: one that serves them
 // all and returns soonest, else one that never returns, else what there is.
 func (g *gaps) choose(group []refusal) int32 {
 	f := g.op(group[0])
-	for ; g.seen < len(g.s.ghosts) && g.s.ops[g.s.ghosts[g.seen]].Call <= f.Return; g.seen++ {
-		switch k := g.s.ghosts[g.seen]; {
+	for ; g.seen < len(g.s.phantoms) && g.s.ops[g.s.phantoms[g.seen]].Call <= f.Return; g.seen++ {
+		switch k := g.s.phantoms[g.seen]; {
 		case g.s.ops[k].Crashed:
 			g.gone = append(g.gone, k)
 		case g.s.ops[k].Return < Forever:
@@ -128,7 +128,7 @@ func (g *gaps) choose(group []refusal) int32 {
 	return -1
 }
 
-// latest is the last of some ghosts that serves a refusal, -1 for none.
+// latest is the last of some phantoms that serves a refusal, -1 for none.
 func (g *gaps) latest(of []int32, f refusal) int {
 	for i := len(of) - 1; i >= 0; i-- {
 		if g.serves(of[i], f) {

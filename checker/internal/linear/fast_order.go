@@ -61,7 +61,7 @@ func (s *sessions) overlap(a, b *session) Ruling {
 // trace and took the lock in the gap.
 func (s *sessions) refusals() Ruling {
 	if s.leased {
-		if len(s.ghosts) > 0 {
+		if len(s.phantoms) > 0 {
 			return good() // the chain has to tell
 		}
 		for i := range s.list {
@@ -90,7 +90,7 @@ func (s *sessions) refusals() Ruling {
 		}
 		free.add(gap, b)
 	}
-	if _, left := free.haunt(); left != nil {
+	if _, left := free.choosePhantoms(); left != nil {
 		return s.idle(left)
 	}
 	return good()

@@ -62,7 +62,7 @@ func (s *sessions) reply(i int32, o *Op, w *ownerRun) Ruling {
 		if o.Return < Forever {
 			s.doubt(o, "an acquire with unknown outcome took effect at a known time, if at all")
 		} else if w.count == 0 {
-			s.ghosts = append(s.ghosts, i)
+			s.phantoms = append(s.phantoms, i)
 		} else if min(w.soonest, w.base) < Forever {
 			s.doubt(o, "an acquire with unknown outcome may have come after the hold's end, or have prolonged it")
 		}

@@ -51,10 +51,10 @@ type sessions struct {
 	list   []session
 	member []int32 // session of each op; -1 for none
 	busy   []int32 // refused acquires while their owner held nothing
-	// ghosts are acquires that may have held the lock for a while without
+	// phantoms are acquires that may have held the lock for a while without
 	// leaving another trace: unknown ones by owners that held nothing and went
 	// no further, and failed and stray ones, until they returned.
-	ghosts []int32
+	phantoms []int32
 
 	leased bool // some hold may end by itself
 	// open says why an illegal finding would not be safe: something may have
@@ -82,7 +82,7 @@ func bySessions(ops []Op, r Rules) Ruling {
 	if v := s.refusals(); v.Outcome != OutcomeOK {
 		return s.safe(v)
 	}
-	if s.leased || len(s.ghosts) > 0 || s.open != "" {
+	if s.leased || len(s.phantoms) > 0 || s.open != "" {
 		return s.chain()
 	}
 	return good()
@@ -130,7 +130,7 @@ func (s *sessions) read() Ruling {
 		if o.Kind == TookAndGave || o.stray {
 			// It may have done nothing, which is always allowed.
 			s.doubt(o, "a failed acquire may have held the lock for a while")
-			s.ghosts = append(s.ghosts, int32(i))
+			s.phantoms = append(s.phantoms, int32(i))
 			s.leased = s.leased || o.stray && o.Lease < Forever
 			continue
 		}

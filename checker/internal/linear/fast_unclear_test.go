@@ -110,15 +110,15 @@ func TestOrderOfOneInstant(t *testing.T) {
 
 // One unknown acquire explains the refusals of one gap, not of two, and one of
 // a client that is gone only those after the last hold.
-func TestGhostServesOneGap(t *testing.T) {
-	history := func(crashed bool, ghosts ...int64) []Op {
+func TestPhantomServesOneGap(t *testing.T) {
+	history := func(crashed bool, phantoms ...int64) []Op {
 		ops := []Op{
 			{Owner: 1, Kind: FoundBusy, Call: 10, Return: 12},
 			{Owner: 1, Kind: GotLock, Call: 20, Return: 22, Count: 1},
 			{Owner: 1, Kind: GaveBack, Call: 24, Return: 26},
 			{Owner: 2, Kind: FoundBusy, Call: 30, Return: 32},
 		}
-		for i, call := range ghosts {
+		for i, call := range phantoms {
 			ops = append(ops, Op{Owner: int32(3 + i), Kind: MaybeGot, Call: call, Return: Forever, Crashed: crashed})
 		}
 		for i := range ops {
@@ -127,9 +127,9 @@ func TestGhostServesOneGap(t *testing.T) {
 		return ops
 	}
 	for _, c := range []struct {
-		crashed bool
-		ghosts  []int64
-		want    Outcome
+		crashed  bool
+		phantoms []int64
+		want     Outcome
 	}{
 		{false, nil, Violated},
 		{false, []int64{5}, Violated},
@@ -139,7 +139,7 @@ func TestGhostServesOneGap(t *testing.T) {
 		{false, []int64{13, 14}, Violated},
 		{true, []int64{5, 6}, Violated},
 	} {
-		ops := history(c.crashed, c.ghosts...)
+		ops := history(c.crashed, c.phantoms...)
 		if got := bySessions(ops, Rules{}); got.Outcome != c.want {
 			t.Errorf("%+v: sessions say %+v", c, got)
 		}
@@ -152,7 +152,7 @@ func TestGhostServesOneGap(t *testing.T) {
 // A failed acquire that held the lock for a while explains refusals before a
 // hold or after it, not both: also when the later one begins at the instant at
 // which the release of its own owner returns.
-func TestGhostDoesNotSpanAHold(t *testing.T) {
+func TestPhantomDoesNotSpanAHold(t *testing.T) {
 	ops := []Op{
 		{Owner: 3, Kind: TookAndGave, Call: 1, Return: 30},
 		{Owner: 2, Kind: FoundBusy, Call: 2, Return: 3},
@@ -205,7 +205,7 @@ func agree(t *testing.T, ops []Op, r Rules, want Outcome) {
 
 // A failed acquire cannot have held the lock on both sides of an operation of
 // its owner that shows it not to hold.
-func TestGhostMindsItsOwner(t *testing.T) {
+func TestPhantomMindsItsOwner(t *testing.T) {
 	ops := []Op{
 		{Owner: 2, Kind: TookAndGave, Call: 5, Return: 72},
 		{Owner: 3, Kind: FoundBusy, Call: 9, Return: 19},
