@@ -5,7 +5,7 @@ STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOVULNCHECK = golang.org/x/vuln/cmd/govulncheck@v1.9.0
 # The packages with goroutines of their own. The race detector builds everything that they
 # use a second time, so the packages above these have their turn in make nightly.
-RACE = ./lock/... ./internal/toxics ./sim ./internal/live ./internal/live/observe ./internal/live/processes ./internal/live/servers/...
+RACE = ./lock/... ./internal/toxics ./sim ./internal/live ./internal/live/processes ./internal/live/servers/...
 RACE_NIGHTLY = ./lock/... ./faults/... ./sim/... ./internal/live/... ./locktest/...
 # A test that may run beside others mostly waits: two for each core.
 PARALLEL = -parallel $(shell expr 2 \* $$(getconf _NPROCESSORS_ONLN))
@@ -116,7 +116,7 @@ vuln:
 # One core, as a worker of holdfast has it. The ratio that counts, simulated
 # against bare miniredis, is measured in the same run.
 bench: bench-judges
-	@GOMAXPROCS=1 GOGC=800 go test -run '^$$' -bench . -skip "BenchmarkJudges|BenchmarkCheck" -benchtime 2s ./internal/play/simplay ./sim/internal/script ./lock ./checker/... ./reports | awk ' \
+	@GOMAXPROCS=1 GOGC=800 go test -run '^$$' -bench . -skip "BenchmarkJudges|BenchmarkCheck" -benchtime 2s ./internal/play ./sim/internal/script ./lock ./checker/... ./reports | awk ' \
 	/^Benchmark/ { name = $$1; sub(/^Benchmark/, "", name); sub(/-[0-9]+$$/, "", name); \
 	  for (i = 3; i < NF; i += 2) if ($$(i) != 0) { printf "%-36s %14s  %s\n", name, $$(i), $$(i+1); \
 	    if ($$(i+1) == "us/command") { split(name, p, "/"); if (!(p[2] in least) || $$(i) < least[p[2]]) least[p[2]] = $$(i); if ($$(i) > most[p[2]]) most[p[2]] = $$(i) } \

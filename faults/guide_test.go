@@ -7,7 +7,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/internal/must"
-	"github.com/holdfast-go/holdfast/internal/play/simplay"
+	"github.com/holdfast-go/holdfast/internal/play"
 	"github.com/holdfast-go/holdfast/internal/search/explore/draw"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/scenarios/locks"
@@ -36,7 +36,7 @@ func TestTheFaultOfTheGuidePlays(t *testing.T) {
 	must.Succeed(t, err)
 	lock, err := locks.FindSubject("reentrant")
 	must.Succeed(t, err)
-	p, err := simplay.Play(s, lock, 1, "test")
+	p, err := play.Simulate(s, lock, 1, "test")
 	must.Succeed(t, err)
 	if f := p.History.Header.Faults; len(f) != 1 || !f[0].Traits.DeletesKeys {
 		t.Errorf("the header says %+v", f)

@@ -14,7 +14,6 @@ import (
 	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/internal/nightly"
 	"github.com/holdfast-go/holdfast/internal/play"
-	"github.com/holdfast-go/holdfast/internal/play/simplay"
 	"github.com/holdfast-go/holdfast/internal/suite"
 	"github.com/holdfast-go/holdfast/reports/results"
 	"github.com/holdfast-go/holdfast/scenarios"
@@ -48,7 +47,7 @@ func verdicts(t *testing.T, l Lock, s *scenarios.Scenario, seed uint64) (wrong m
 		if *outsiderOut != "" {
 			keep.File = filepath.Join(*outsiderOut, fmt.Sprintf("%s-%s-%s-%d.jsonl", s.Name, sub.Name(), user, seed))
 		}
-		p, err := suite.Once(&r, by, sub, func() (*play.Played, error) { return simplay.Play(by, sub, seed, "test") }, keep)
+		p, err := suite.Once(&r, by, sub, func() (*play.Played, error) { return play.Simulate(by, sub, seed, "test") }, keep)
 		if err != nil {
 			t.Fatalf("%s with %s, seed %d: %v", s.Name, l.Name, seed, err)
 		}

@@ -19,7 +19,6 @@ import (
 	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/internal/play"
-	"github.com/holdfast-go/holdfast/internal/play/simplay"
 	"github.com/holdfast-go/holdfast/internal/suite"
 	"github.com/holdfast-go/holdfast/internal/version"
 	"github.com/holdfast-go/holdfast/reports/results"
@@ -281,7 +280,7 @@ func (r *runner) wrongly(s source, played *play.Played) string {
 
 // once plays a run. It returns a [*stallError] for one that does not end.
 func (r *runner) once(s source, seed uint64) (*play.Played, error) {
-	return guarded(func() (*play.Played, error) { return simplay.Play(s.scenario, r.subject, seed, version.Holdfast) })
+	return guarded(func() (*play.Played, error) { return play.Simulate(s.scenario, r.subject, seed, version.Holdfast) })
 }
 
 func (r *runner) keep(s source) error {

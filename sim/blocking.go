@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/holdfast-go/holdfast/internal/redis/blocking"
+	"github.com/holdfast-go/holdfast/internal/redis/keyspace"
 	"github.com/holdfast-go/holdfast/sim/internal/script"
 )
 
@@ -32,14 +32,14 @@ func (s *session) dispatch(cmd string, args []string) script.Keys {
 	}
 	n.inScript = isScript(cmd) || cmd == "EXEC" // which may contain one
 	defer func() { n.inScript = false }()
-	if !blocking.Waits(args) {
+	if !keyspace.MayWait(args) {
 		return s.requests.Execute(args)
 	}
-	args = blocking.Pin(args, n.data.LastEntry)
+	args = keyspace.PinLastEntry(args, n.data.LastEntry)
 	if s.multi {
-		return s.requests.Execute(blocking.Queued(args))
+		return s.requests.Execute(keyspace.QueuedForm(args))
 	}
-	reply, found := blocking.Try(n.mr, args, s.peer.Resp3)
+	reply, found := keyspace.TryNow(n.mr, args, s.peer.Resp3)
 	if found {
 		s.peer.WriteRaw(reply)
 		return script.Keys{Any: true}
@@ -56,7 +56,7 @@ func (n *node) serveBlocked() {
 		if b.session.conn.in.ended() {
 			continue // it takes itself off the list
 		}
-		reply, found := blocking.Retry(n.mr, b.args, b.session.peer.Resp3)
+		reply, found := keyspace.TryAgain(n.mr, b.args, b.session.peer.Resp3)
 		if !found {
 			continue
 		}
@@ -79,12 +79,12 @@ func (s *session) wait(in *bufio.Reader) (changed, ok bool) {
 	b, n := s.blocked, s.node
 	s.blocked = nil
 	var over <-chan time.Time
-	if d := blocking.Timeout(b.args); d > 0 {
+	if d := keyspace.WaitTimeout(b.args); d > 0 {
 		t := time.NewTimer(d)
 		defer t.Stop()
 		over = t.C
 	}
-	gone, watched := blocking.Watch(in)
+	gone, watched := keyspace.WatchForData(in)
 	s.watched = watched
 	select {
 	case <-b.served:
@@ -99,7 +99,7 @@ func (s *session) wait(in *bufio.Reader) (changed, ok bool) {
 		return b.changed, false
 	}
 	if b.reply == "" {
-		b.reply = blocking.Nothing
+		b.reply = keyspace.TimedOut
 	}
 	s.peer.WriteRaw(b.reply)
 	return b.changed, true

@@ -8,7 +8,7 @@ import (
 	"github.com/alicebob/miniredis/v2/server"
 
 	"github.com/holdfast-go/holdfast/faults"
-	"github.com/holdfast-go/holdfast/internal/redis/blocking"
+	"github.com/holdfast-go/holdfast/internal/redis/keyspace"
 )
 
 // unfollowed are commands of the server whose effects the world neither sees nor
@@ -50,7 +50,7 @@ func (n *node) notFollowed(process *server.Server, cmd string, args []string) st
 		return ""
 	case !process.IsRegisteredCommand(cmd):
 		return "its servers do not know the command"
-	case n.inScript && blocking.Waits(append([]string{cmd}, args...)):
+	case n.inScript && keyspace.MayWait(append([]string{cmd}, args...)):
 		return "its servers have no commands that wait in scripts"
 	}
 	return unfollowed[cmd]

@@ -14,7 +14,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/holdfast-go/holdfast/internal/freeport"
+	"github.com/holdfast-go/holdfast/internal/live/processes"
 )
 
 // server is a redis-server of the benchmark's own: on loopback, without
@@ -44,7 +44,7 @@ func startServer(ctx context.Context) (*server, error) {
 }
 
 func tryServer(ctx context.Context, dir string) (*server, error) {
-	port, err := freeport.Next()
+	port, err := processes.FreePort()
 	if err != nil {
 		return nil, err
 	}

@@ -16,7 +16,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/internal/inside"
-	"github.com/holdfast-go/holdfast/internal/play/simplay"
+	"github.com/holdfast-go/holdfast/internal/play"
 	"github.com/holdfast-go/holdfast/internal/suite"
 	"github.com/holdfast-go/holdfast/internal/suite/workers"
 	"github.com/holdfast-go/holdfast/internal/terminal"
@@ -90,7 +90,7 @@ func (f replayFlags) replay(ctx context.Context, dir suite.Dir, stdout, stderr i
 	if inside && len(res.Runs) > 1 {
 		return badInput(fmt.Errorf("--trace and --stop-at look at one run, and these are %d", len(res.Runs)), suite.Choices(res.Runs))
 	}
-	jobs, err := dir.ReplayJobs(res.Runs, simplay.Watch{})
+	jobs, err := dir.ReplayJobs(res.Runs, play.Watch{})
 	if err != nil {
 		return notReplayable(err, res.Command)
 	}
@@ -188,13 +188,13 @@ func (f replayFlags) look(ctx context.Context, dir suite.Dir, run results.Run, s
 	if err != nil {
 		return badInput(err)
 	}
-	look, words := simplay.Watch{Messages: f.trace != ""}, ""
+	look, words := play.Watch{Messages: f.trace != ""}, ""
 	if f.stopAt != "" {
 		m, err := suite.ParseMoment(f.stopAt)
 		if err != nil {
 			return momentError(err)
 		}
-		var stop simplay.Stop
+		var stop play.Stop
 		if stop, words, err = m.In(stored); err != nil {
 			return momentError(err)
 		}

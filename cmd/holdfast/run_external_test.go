@@ -10,7 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/holdfast-go/holdfast/internal/freeport"
+	"github.com/holdfast-go/holdfast/internal/live/processes"
 	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/internal/suite"
 )
@@ -24,7 +24,7 @@ func onesOwn(t *testing.T, password string) (*redis.Client, string) {
 	if err != nil {
 		binary = "valkey-server"
 	}
-	port, err := freeport.Next()
+	port, err := processes.FreePort()
 	must.Succeed(t, err)
 	addr := fmt.Sprint("127.0.0.1:", port)
 	server := exec.Command(binary, "--port", fmt.Sprint(port), "--bind", "127.0.0.1", "--save", "", "--dir", t.TempDir(), "--requirepass", password)

@@ -20,7 +20,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/holdfast-go/holdfast/internal/freeport"
+	"github.com/holdfast-go/holdfast/internal/live/processes"
 	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/internal/suite"
 )
@@ -78,7 +78,7 @@ func (a *authority) file(name string) string { return filepath.Join(a.dir, name)
 // have a certificate of the authority. It returns the server's port.
 func (a *authority) spawn(t *testing.T, conf string, args ...string) (port string) {
 	t.Helper()
-	free, err := freeport.Next()
+	free, err := processes.FreePort()
 	must.Succeed(t, err)
 	port = strconv.Itoa(free)
 	dir := t.TempDir()

@@ -8,7 +8,7 @@ import (
 	"fmt"
 
 	"github.com/holdfast-go/holdfast/checker/history"
-	"github.com/holdfast-go/holdfast/internal/play/simplay"
+	"github.com/holdfast-go/holdfast/internal/play"
 	"github.com/holdfast-go/holdfast/internal/suite"
 )
 
@@ -22,7 +22,7 @@ type Run struct {
 	// describes the first difference.
 	Same       bool   `json:"same"`
 	Difference string `json:"difference,omitempty"`
-	simplay.Seen
+	play.Seen
 
 	words  string           // where it stopped
 	stored *history.History // the history as it is in the run directory

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/checker/history"
-	"github.com/holdfast-go/holdfast/internal/play/simplay"
+	"github.com/holdfast-go/holdfast/internal/play"
 	"github.com/holdfast-go/holdfast/reports"
 	"github.com/holdfast-go/holdfast/sim"
 )
@@ -131,7 +131,7 @@ func left(ttl time.Duration) string {
 	return "for " + ttl.String()
 }
 
-func (r *Run) writeClient(out io.Writer, c simplay.ClientState, told func(history.Event) string) {
+func (r *Run) writeClient(out io.Writer, c play.ClientState, told func(history.Event) string) {
 	state := "runs"
 	switch {
 	case c.Crashed:

@@ -5,6 +5,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/holdfast-go/holdfast/internal/adapter"
 	"github.com/holdfast-go/holdfast/internal/live/internal/livetest"
 )
 
@@ -12,12 +13,16 @@ func TestMain(m *testing.M) {
 	livetest.Main(m, map[string]func(string) int{workerRole: playClient})
 }
 
-func client(t *testing.T, s *World, name string, group int) redis.UniversalClient {
+func client(t *testing.T, s interface {
+	Access(client string) (adapter.Access, error)
+}, name string, group int) redis.UniversalClient {
 	t.Helper()
 	return livetest.Client(t, s, name, group)
 }
 
-func admin(t *testing.T, s *World, name string) *redis.Client {
+func admin(t *testing.T, s interface {
+	Admin(name string) (*redis.Client, error)
+}, name string) *redis.Client {
 	t.Helper()
 	return livetest.Admin(t, s, name)
 }

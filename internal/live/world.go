@@ -14,9 +14,9 @@
 // for scenarios without replicas, without data that outlives a server, and without
 // moved clocks.
 //
-// Package servers runs the servers, package proxy carries their connections,
-// package processes runs the clients, and package observe follows the keys of the
-// servers. A [World] combines them.
+// Package servers runs the servers, package proxy carries their connections, and
+// package processes runs the clients. A [World] combines them, and its [Truth]
+// follows the keys of the servers.
 //
 // A path that a toxic holds still accepts TCP connections, because the proxy
 // answers. No data arrives over them until the toxic is removed.
@@ -47,7 +47,6 @@ import (
 	"github.com/Shopify/toxiproxy/v2/toxics"
 
 	"github.com/holdfast-go/holdfast/faults"
-	"github.com/holdfast-go/holdfast/internal/live/observe"
 	"github.com/holdfast-go/holdfast/internal/live/processes"
 	"github.com/holdfast-go/holdfast/internal/live/proxy"
 	"github.com/holdfast-go/holdfast/internal/live/servers"
@@ -147,9 +146,9 @@ func (w *World) StartProcess(ctx context.Context, client string, argv, env []str
 }
 
 // Observe begins to tell report of every change of a lock key, see
-// [observe.Start].
-func (w *World) Observe(lockKey func(string) bool, report func(keyspace.Change)) (*observe.Truth, error) {
-	return observe.Start(w.Servers, lockKey, report)
+// [Truth].
+func (w *World) Observe(lockKey func(string) bool, report func(keyspace.Change)) (*Truth, error) {
+	return startTruth(w.Servers, lockKey, report)
 }
 
 // Close kills every client process, and closes the servers.

@@ -116,7 +116,7 @@ func (r *Run) Header(version string) history.Header {
 	if h.Unseen = r.Owners.unseen(); h.Unseen != "" || r.Subject.Bundled() != nil {
 		h.Unwatched = true
 	}
-	if r.Top.World == sim {
+	if r.Top.World == simulated {
 		h.Order = history.TotalOrder
 	}
 	if s.Topology.Latency != scenarios.DefaultLatency {
@@ -200,8 +200,8 @@ func (r *Run) horizon() time.Duration {
 // requests that a retry must not repeat.
 const bookkeeping = time.Minute
 
-// sim is the world in which one recorder stamps every event.
-const sim = "sim"
+// simulated is the world in which one recorder stamps every event.
+const simulated = "sim"
 
 // LongestLease is the longest lease that any client requests.
 func LongestLease(clients []*Client) time.Duration {

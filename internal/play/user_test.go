@@ -10,7 +10,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/internal/must"
-	"github.com/holdfast-go/holdfast/internal/play/simplay"
+	"github.com/holdfast-go/holdfast/internal/play"
 	"github.com/holdfast-go/holdfast/lock"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/scenarios/locks"
@@ -95,7 +95,7 @@ workload: {holds: 1, lease: 5s, wait: 8s, think: 10s, stagger: 1s}
 otherwise: Nothing is wrong.
 `))
 	must.Succeed(t, err)
-	p, err := simplay.Play(s.PlayedBy(user), l, 1, "test")
+	p, err := play.Simulate(s.PlayedBy(user), l, 1, "test")
 	must.Succeed(t, err)
 	return p.History
 }

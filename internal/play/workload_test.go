@@ -8,7 +8,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/internal/must"
-	"github.com/holdfast-go/holdfast/internal/play/simplay"
+	"github.com/holdfast-go/holdfast/internal/play"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
@@ -26,10 +26,10 @@ workload: {lease: 10s, wait: 60s, think: 20ms, stagger: 10ms, `+workload+`}
 otherwise: Nothing is wrong.
 `+faults))
 	must.Succeed(t, err)
-	p, err := simplay.Play(s, l, 1, "test")
+	p, err := play.Simulate(s, l, 1, "test")
 	must.Succeed(t, err)
 	must.Succeed(t, history.Validate(p.History))
-	again, err := simplay.Play(s, l, 1, "test")
+	again, err := play.Simulate(s, l, 1, "test")
 	must.Succeed(t, err)
 	if again.History.Hash() != p.History.Hash() {
 		t.Error("the same seed gave another history")

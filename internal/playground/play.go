@@ -12,7 +12,6 @@ import (
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/internal/play"
-	"github.com/holdfast-go/holdfast/internal/play/simplay"
 	"github.com/holdfast-go/holdfast/internal/suite"
 	"github.com/holdfast-go/holdfast/internal/version"
 	"github.com/holdfast-go/holdfast/reports"
@@ -157,7 +156,7 @@ func playKind(j suite.Job, a suite.Answer, g suite.Guard) suite.Answer {
 // playOrder returns nil if the chosen lock could not be played.
 func (p *plan) playOrder(o *order, j suite.Job, a *suite.Answer, g suite.Guard) (*outcome, error) {
 	player := func(s *scenarios.Scenario, l *locks.Subject) (*play.Played, error) {
-		return simplay.Play(s, l, j.Seed, version.Holdfast)
+		return play.Simulate(s, l, j.Seed, version.Holdfast)
 	}
 	if len(o.Beside) == 0 {
 		_, played := a.Play(j, g, player)

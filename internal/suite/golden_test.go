@@ -20,7 +20,7 @@ import (
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/internal/must"
-	"github.com/holdfast-go/holdfast/internal/play/simplay"
+	"github.com/holdfast-go/holdfast/internal/play"
 	"github.com/holdfast-go/holdfast/internal/search/explore/draw"
 	"github.com/holdfast-go/holdfast/internal/suite"
 	"github.com/holdfast-go/holdfast/reports/results"
@@ -59,7 +59,7 @@ func (g *golden) add(t *testing.T, s *scenarios.Scenario, l *locks.Subject, seed
 		return
 	}
 	id := fmt.Sprintf("%s %s %d", s.Name, l.Name(), seed)
-	p, err := simplay.Play(s, l, seed, "golden")
+	p, err := play.Simulate(s, l, seed, "golden")
 	if err != nil {
 		t.Fatalf("%s: %v", id, err)
 	}

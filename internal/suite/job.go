@@ -7,7 +7,6 @@ import (
 	"sync/atomic"
 
 	"github.com/holdfast-go/holdfast/internal/play"
-	"github.com/holdfast-go/holdfast/internal/play/simplay"
 	"github.com/holdfast-go/holdfast/internal/version"
 	"github.com/holdfast-go/holdfast/reports/results"
 	"github.com/holdfast-go/holdfast/scenarios"
@@ -86,7 +85,7 @@ func PlayJob(j Job, g Guard) Answer {
 // playRun plays, judges and stores one run.
 func playRun(j Job, a Answer, g Guard) Answer {
 	a.Play(j, g, func(s *scenarios.Scenario, l *locks.Subject) (*play.Played, error) {
-		return simplay.Play(s, l, j.Seed, version.Holdfast)
+		return play.Simulate(s, l, j.Seed, version.Holdfast)
 	})
 	return a
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/checker/history"
-	"github.com/holdfast-go/holdfast/internal/play/simplay"
+	"github.com/holdfast-go/holdfast/internal/play"
 )
 
 // Moment is the moment at which a replay stops: a line of the history, an
@@ -59,7 +59,7 @@ func ParseMoment(s string) (Moment, error) {
 // In finds the moment in the stored history of a run, and says in words which
 // it is. An operation stands for its return, or its call if it never returned.
 // Its error is a [*MomentError].
-func (m Moment) In(h *history.History) (stop simplay.Stop, words string, err error) {
+func (m Moment) In(h *history.History) (stop play.Stop, words string, err error) {
 	last := h.Events[len(h.Events)-1]
 	i := -1
 	switch {
@@ -81,13 +81,13 @@ func (m Moment) In(h *history.History) (stop simplay.Stop, words string, err err
 		if int64(m.at) >= last.Time {
 			return stop, "", &MomentError{fmt.Sprintf("the run is over at %s, before %s", time.Duration(last.Time), m.at), momentHint}
 		}
-		return simplay.Stop{At: m.at}, "at " + m.at.String(), nil
+		return play.Stop{At: m.at}, "at " + m.at.String(), nil
 	}
 	e := h.Events[i]
 	if e.Kind == history.End {
 		return stop, "", &MomentError{fmt.Sprintf("line %d is the end of the run: nothing is left to look at", i+2), "stop at an earlier line"}
 	}
-	return simplay.Stop{Event: &e}, fmt.Sprintf("at line %d", i+2), nil
+	return play.Stop{Event: &e}, fmt.Sprintf("at line %d", i+2), nil
 }
 
 func lastOp(h *history.History) (last int64) {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/internal/play"
-	"github.com/holdfast-go/holdfast/internal/play/simplay"
 	"github.com/holdfast-go/holdfast/internal/version"
 	"github.com/holdfast-go/holdfast/reports/results"
 	"github.com/holdfast-go/holdfast/scenarios"
@@ -33,9 +32,9 @@ const (
 type Replayed struct {
 	Run      results.Run
 	Sameness Sameness
-	Hash     string        // of the new history
-	Reason   string        // why the run failed, was killed, or did not end
-	Seen     *simplay.Seen // nil when nothing was to be looked at, or the run did not end
+	Hash     string     // of the new history
+	Reason   string     // why the run failed, was killed, or did not end
+	Seen     *play.Seen // nil when nothing was to be looked at, or the run did not end
 }
 
 // Words describes the outcome in a line.
@@ -71,14 +70,14 @@ const replayKind = "replay"
 func init() { RegisterKind(replayKind, replayRun) }
 
 type replayArgs struct {
-	Stored string        `json:"stored,omitempty"` // the file of the stored history
-	SHA256 string        `json:"sha256"`
-	Watch  simplay.Watch `json:"watch"`
+	Stored string     `json:"stored,omitempty"` // the file of the stored history
+	SHA256 string     `json:"sha256"`
+	Watch  play.Watch `json:"watch"`
 }
 
 type replayOut struct {
-	SameEvents bool          `json:"same_events"`
-	Seen       *simplay.Seen `json:"seen,omitempty"`
+	SameEvents bool       `json:"same_events"`
+	Seen       *play.Seen `json:"seen,omitempty"`
 }
 
 // replayRun plays a run and looks at what goes on meanwhile. When its history is
@@ -91,7 +90,7 @@ func replayRun(j Job, a Answer, g Guard) Answer {
 	}
 	var out replayOut
 	_, p := a.Play(j, g, func(s *scenarios.Scenario, l *locks.Subject) (p *play.Played, err error) {
-		p, out.Seen, err = simplay.PlayWatched(s, l, j.Seed, version.Holdfast, args.Watch)
+		p, out.Seen, err = play.SimulateWatched(s, l, j.Seed, version.Holdfast, args.Watch)
 		return p, err
 	})
 	if p == nil {
@@ -109,7 +108,7 @@ func eventsHash(h *history.History) string { return (&history.History{Events: h.
 
 // ReplayJobs makes a job of every run, in order: it plays the run again from
 // what the directory has stored, and looks at it.
-func (d Dir) ReplayJobs(runs []results.Run, look simplay.Watch) ([]Job, error) {
+func (d Dir) ReplayJobs(runs []results.Run, look play.Watch) ([]Job, error) {
 	var jobs []Job
 	for i, r := range runs {
 		if r.Test != "" || r.World != "sim" {

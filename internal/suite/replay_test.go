@@ -6,7 +6,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/internal/must"
-	"github.com/holdfast-go/holdfast/internal/play/simplay"
+	"github.com/holdfast-go/holdfast/internal/play"
 	"github.com/holdfast-go/holdfast/reports/results"
 	"github.com/holdfast-go/holdfast/scenarios"
 )
@@ -43,7 +43,7 @@ func TestReplayComparesTheEventsWhenTheHeaderIsOlder(t *testing.T) {
 		must.Succeed(t, Store(j.History, h))
 		a.Run.HistorySHA256 = h.Hash()
 		runs := []results.Run{a.Run}
-		jobs, err := dir.ReplayJobs(runs, simplay.Watch{})
+		jobs, err := dir.ReplayJobs(runs, play.Watch{})
 		must.Succeed(t, err)
 		steps := 0
 		got, err := Replay(t.Context(), jobs, runs, here{}, func() { steps++ })

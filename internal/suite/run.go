@@ -7,7 +7,7 @@ import (
 	"iter"
 	"slices"
 
-	"github.com/holdfast-go/holdfast/internal/play/simplay"
+	"github.com/holdfast-go/holdfast/internal/play"
 	"github.com/holdfast-go/holdfast/reports/results"
 	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
@@ -118,7 +118,7 @@ func (d Dir) Replay(ctx context.Context, r Runner) ([]Replayed, error) {
 	if err != nil {
 		return nil, err
 	}
-	jobs, err := d.ReplayJobs(res.Runs, simplay.Watch{})
+	jobs, err := d.ReplayJobs(res.Runs, play.Watch{})
 	if err != nil {
 		return nil, err
 	}

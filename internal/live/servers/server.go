@@ -18,7 +18,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/holdfast-go/holdfast/internal/adapter/bundled"
-	"github.com/holdfast-go/holdfast/internal/freeport"
 	"github.com/holdfast-go/holdfast/internal/live/processes"
 	"github.com/holdfast-go/holdfast/internal/live/proxy"
 )
@@ -155,7 +154,7 @@ func (s *Servers) launch(ctx context.Context, srv *Server) error {
 		return fmt.Errorf("make the data directory of %s: %w", srv.Name, err)
 	}
 	for n := 1; ; n++ {
-		port, err := freeport.Next()
+		port, err := processes.FreePort()
 		if err != nil {
 			return err
 		}
@@ -164,12 +163,12 @@ func (s *Servers) launch(ctx context.Context, srv *Server) error {
 		case f != nil && f.Promoted:
 			bus = port // who follows connects as clients do
 		case s.opts.Cluster || f != nil:
-			if bus, err = freeport.Next(); err != nil {
+			if bus, err = processes.FreePort(); err != nil {
 				return err
 			}
 		}
 		if f := s.bundled(); f != nil && f.TwoPeers {
-			if bus2, err = freeport.Next(); err != nil {
+			if bus2, err = processes.FreePort(); err != nil {
 				return err
 			}
 		}

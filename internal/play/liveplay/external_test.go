@@ -12,7 +12,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/holdfast-go/holdfast/internal/freeport"
+	"github.com/holdfast-go/holdfast/internal/live/processes"
 	"github.com/holdfast-go/holdfast/internal/live/servers"
 	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/scenarios"
@@ -29,7 +29,7 @@ func ownServer(t *testing.T) (*servers.External, *redis.Client) {
 		}
 		t.Skipf("not tried: %v", err)
 	}
-	port, err := freeport.Next()
+	port, err := processes.FreePort()
 	must.Succeed(t, err)
 	addr := fmt.Sprint("127.0.0.1:", port)
 	cmd := exec.Command(binary, "--port", fmt.Sprint(port), "--bind", "127.0.0.1", "--save", "", "--dir", t.TempDir())

@@ -14,7 +14,6 @@ import (
 	"github.com/holdfast-go/holdfast/faults"
 	"github.com/holdfast-go/holdfast/internal/adapter"
 	"github.com/holdfast-go/holdfast/internal/live"
-	"github.com/holdfast-go/holdfast/internal/live/observe"
 	"github.com/holdfast-go/holdfast/internal/live/processes"
 	"github.com/holdfast-go/holdfast/internal/live/servers"
 	"github.com/holdfast-go/holdfast/internal/play"
@@ -121,7 +120,7 @@ type liveRun struct {
 	opts    Live
 	needs   needs
 	world   *live.World
-	truth   *observe.Truth
+	truth   *live.Truth
 	slowed  []func() // what ends the latency of links
 	procs   []*processes.Process
 	clients []*play.Client

@@ -10,7 +10,7 @@ import (
 	"github.com/holdfast-go/holdfast/faults"
 	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/internal/nightly"
-	"github.com/holdfast-go/holdfast/internal/play/simplay"
+	"github.com/holdfast-go/holdfast/internal/play"
 	"github.com/holdfast-go/holdfast/internal/search/explore/draw"
 	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
@@ -40,8 +40,8 @@ func TestAFaultOfIdleLinksMayBeginEarlier(t *testing.T) {
 			must.Succeed(t, err)
 			v, err := draw.NewVocabulary(nil, nil, false)
 			must.Succeed(t, err)
-			play := func(p Placement) (*simplay.Seen, []history.Event) {
-				played, look, err := simplay.PlayWatched(b.with(l, "x", p.Faults), l, Seed, "", simplay.Watch{Moments: true})
+			play := func(p Placement) (*play.Seen, []history.Event) {
+				played, look, err := play.SimulateWatched(b.with(l, "x", p.Faults), l, Seed, "", play.Watch{Moments: true})
 				must.Succeed(t, err)
 				var events []history.Event
 				for _, e := range played.History.Events {

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/faults"
-	"github.com/holdfast-go/holdfast/internal/play/simplay"
+	"github.com/holdfast-go/holdfast/internal/play"
 	"github.com/holdfast-go/holdfast/sim"
 )
 
@@ -29,7 +29,7 @@ const clientPrefix = "client-"
 func phase(a *faults.Anchor) string { return strings.TrimSpace(a.Moment + " " + a.Op) }
 
 // momentsOf are the moments of clients among the announced ones.
-func momentsOf(announced []simplay.Moment) []moment {
+func momentsOf(announced []play.Moment) []moment {
 	var all []moment
 	var before []faults.Moment
 	used := map[faults.Link]sim.Use{}

@@ -14,7 +14,6 @@ import (
 	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/faults"
 	"github.com/holdfast-go/holdfast/internal/play"
-	"github.com/holdfast-go/holdfast/internal/play/simplay"
 	"github.com/holdfast-go/holdfast/internal/search/explore/cause"
 	"github.com/holdfast-go/holdfast/internal/suite"
 	"github.com/holdfast-go/holdfast/internal/version"
@@ -212,12 +211,12 @@ func (o order) play(show func(c cellOrder, all []faults.Spec, build bool) (seen,
 func show(s *scenarios.Scenario, l *locks.Subject, r *results.Run, build bool, guard Guard) (out seen, err error) {
 	type ended struct { // a run that is left behind may end later
 		played *play.Played
-		look   *simplay.Seen
+		look   *play.Seen
 		err    error
 	}
 	ends := make(chan ended, 1)
 	hung := guard(inWords(s), func() {
-		played, look, err := simplay.PlayWatched(s, l, Seed, version.Holdfast, simplay.Watch{Moments: build, Messages: build})
+		played, look, err := play.SimulateWatched(s, l, Seed, version.Holdfast, play.Watch{Moments: build, Messages: build})
 		ends <- ended{played, look, err}
 	})
 	switch {
@@ -262,7 +261,7 @@ func inWords(s *scenarios.Scenario) string {
 }
 
 // describe adds what it takes to build upon a run.
-func (out *seen) describe(all []faults.Spec, look *simplay.Seen, h *history.History) error {
+func (out *seen) describe(all []faults.Spec, look *play.Seen, h *history.History) error {
 	out.Moments = momentsOf(look.Moments)
 	if n := len(all); n > 0 {
 		out.Moments = from(out.Moments, all[n-1].On)

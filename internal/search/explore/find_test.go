@@ -8,14 +8,14 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/internal/must"
-	"github.com/holdfast-go/holdfast/internal/play/simplay"
+	"github.com/holdfast-go/holdfast/internal/play"
 	"github.com/holdfast-go/holdfast/internal/search/explore"
 	"github.com/holdfast-go/holdfast/internal/search/explore/draw"
 	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
 
-// play plays so many drawn runs with a lock.
-func play(t *testing.T, lock string, v draw.Vocabulary, runs uint64) explore.Results {
+// tallyRuns plays so many drawn runs with a lock.
+func tallyRuns(t *testing.T, lock string, v draw.Vocabulary, runs uint64) explore.Results {
 	t.Helper()
 	logging.Disable()
 	l, err := locks.FindSubject(lock)
@@ -24,7 +24,7 @@ func play(t *testing.T, lock string, v draw.Vocabulary, runs uint64) explore.Res
 	for seed := range runs {
 		s, err := draw.Scenario(l, seed, v, nil)
 		must.Succeed(t, err)
-		p, err := simplay.Play(s, l, seed, "")
+		p, err := play.Simulate(s, l, seed, "")
 		if err != nil {
 			t.Fatalf("%s: %v", s.Name, err)
 		}
@@ -43,7 +43,7 @@ func TestExploreFindsWhatTheTextbooksSay(t *testing.T) {
 	if testing.Short() {
 		t.Skip("plays several hundred runs")
 	}
-	r := play(t, "set-px-lua", vocabulary(t, false), 400)
+	r := tallyRuns(t, "set-px-lua", vocabulary(t, false), 400)
 	found := func(class, fault string) bool {
 		return slices.ContainsFunc(explore.Distinct(r.Causes), func(c explore.Found) bool {
 			return c.Property == checker.Exclusion && c.Class == class && slices.ContainsFunc(c.Faults, func(f string) bool {
@@ -65,7 +65,7 @@ func TestExploreSurvivable(t *testing.T) {
 	if testing.Short() {
 		t.Skip("plays several hundred runs")
 	}
-	r := play(t, "reentrant", vocabulary(t, true), 500)
+	r := tallyRuns(t, "reentrant", vocabulary(t, true), 500)
 	for _, c := range r.Causes {
 		t.Errorf("seed %d: %s", c.FirstSeed, c.Cause)
 	}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/internal/play"
-	"github.com/holdfast-go/holdfast/internal/play/simplay"
 	"github.com/holdfast-go/holdfast/internal/search/explore/draw"
 	"github.com/holdfast-go/holdfast/internal/suite"
 	"github.com/holdfast-go/holdfast/internal/version"
@@ -31,7 +30,7 @@ func init() {
 // playObserved plays and judges a run, and says what it has shown.
 func playObserved(j suite.Job, a suite.Answer, g suite.Guard) suite.Answer {
 	s, p := a.Play(j, g, func(s *scenarios.Scenario, l *locks.Subject) (*play.Played, error) {
-		return simplay.Play(s, l, j.Seed, version.Holdfast)
+		return play.Simulate(s, l, j.Seed, version.Holdfast)
 	})
 	if p != nil {
 		a.Give(Observe(s, p.History, a.Run.Verdicts))
@@ -120,7 +119,7 @@ func DrawFor(j suite.Job) (*locks.Subject, *scenarios.Scenario, error) {
 // found nothing to strike.
 func PlayObserved(run *results.Run, s *scenarios.Scenario, l *locks.Subject, g suite.Guard) (seen Seen, missed []history.PlannedFault, err error) {
 	var p *play.Played
-	g(func() { p, err = simplay.Play(s, l, run.Seed, version.Holdfast) })
+	g(func() { p, err = play.Simulate(s, l, run.Seed, version.Holdfast) })
 	if err != nil {
 		return seen, nil, err
 	}

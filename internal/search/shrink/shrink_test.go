@@ -14,7 +14,7 @@ import (
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/internal/must"
-	"github.com/holdfast-go/holdfast/internal/play/simplay"
+	"github.com/holdfast-go/holdfast/internal/play"
 	"github.com/holdfast-go/holdfast/internal/search/shrink"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/scenarios/locks"
@@ -48,16 +48,16 @@ func playWith(t *testing.T, lock string) shrink.Player {
 				continue
 			}
 			if ok, _ := s.Applies(l); ok {
-				outcomes[i] = play(t, s, l, c.Seed)
+				outcomes[i] = playCandidate(t, s, l, c.Seed)
 			}
 		}
 		return outcomes, nil
 	}
 }
 
-func play(t *testing.T, s *scenarios.Scenario, l *locks.Subject, seed uint64) (o shrink.Outcome) {
+func playCandidate(t *testing.T, s *scenarios.Scenario, l *locks.Subject, seed uint64) (o shrink.Outcome) {
 	t.Helper()
-	p, err := simplay.Play(s, l, seed, "test")
+	p, err := play.Simulate(s, l, seed, "test")
 	if err != nil {
 		t.Errorf("a candidate cannot be played: %v", err)
 		return o
@@ -110,7 +110,7 @@ func TestShrinkLeavesWhatTheViolationTakes(t *testing.T) {
 			must.Succeed(t, err)
 			l, err := locks.FindSubject(tt.lock)
 			must.Succeed(t, err)
-			o := play(t, again, l, r.Seed)
+			o := playCandidate(t, again, l, r.Seed)
 			if !tt.target.Met(o.Verdicts) {
 				t.Errorf("played again, %s is %+v", tt.target, o.Verdicts[tt.target.Property])
 			}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/internal/must"
-	"github.com/holdfast-go/holdfast/internal/play/simplay"
+	"github.com/holdfast-go/holdfast/internal/play"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
@@ -33,7 +33,7 @@ func playAt(t *testing.T, p *Plan, lock string, at Point, seeds int) Count {
 	must.Succeed(t, err)
 	var c Count
 	for seed := range uint64(seeds) {
-		played, err := simplay.Play(s, l, seed+1, "test")
+		played, err := play.Simulate(s, l, seed+1, "test")
 		must.Succeed(t, err)
 		judged, err := checker.Judge(played.History, checker.Options{})
 		must.Succeed(t, err)

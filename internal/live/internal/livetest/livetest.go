@@ -22,7 +22,6 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/holdfast-go/holdfast/internal/adapter"
-	"github.com/holdfast-go/holdfast/internal/freeport"
 	"github.com/holdfast-go/holdfast/internal/live/processes"
 	"github.com/holdfast-go/holdfast/internal/live/servers/miniredis"
 )
@@ -190,7 +189,7 @@ func SpawnRedis(t *testing.T, conf string, args ...string) (addr string) {
 // FreePort is a port of 127.0.0.1 that nobody listens on.
 func FreePort(t *testing.T) string {
 	t.Helper()
-	port, err := freeport.Next()
+	port, err := processes.FreePort()
 	Check(t, err)
 	return strconv.Itoa(port)
 }

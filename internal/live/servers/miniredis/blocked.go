@@ -8,7 +8,7 @@ import (
 
 	redis "github.com/alicebob/miniredis/v2/server"
 
-	"github.com/holdfast-go/holdfast/internal/redis/blocking"
+	"github.com/holdfast-go/holdfast/internal/redis/keyspace"
 )
 
 // blocked is a request that waits for others, such as a BLPOP of an empty list.
@@ -31,16 +31,16 @@ func (s *session) dispatch(command string, args []string) {
 	}
 	srv.inScript = strings.HasPrefix(command, "EVAL") || command == "EXEC"
 	defer func() { srv.inScript = false }()
-	if !blocking.Waits(args) {
+	if !keyspace.MayWait(args) {
 		srv.mr.Server().Dispatch(s.peer, args)
 		return
 	}
-	args = blocking.Pin(args, srv.data.LastEntry)
+	args = keyspace.PinLastEntry(args, srv.data.LastEntry)
 	if s.multi {
-		srv.mr.Server().Dispatch(s.peer, blocking.Queued(args))
+		srv.mr.Server().Dispatch(s.peer, keyspace.QueuedForm(args))
 		return
 	}
-	reply, found := blocking.Try(srv.mr, args, s.peer.Resp3)
+	reply, found := keyspace.TryNow(srv.mr, args, s.peer.Resp3)
 	if found {
 		s.peer.WriteRaw(reply)
 		return
@@ -51,7 +51,7 @@ func (s *session) dispatch(command string, args []string) {
 
 // refuse answers commands that wait, of a script: miniredis would wait inside it.
 func (s *server) refuse(c *redis.Peer, command string, args ...string) (done bool) {
-	if !s.inScript || !blocking.Waits(append([]string{command}, args...)) {
+	if !s.inScript || !keyspace.MayWait(append([]string{command}, args...)) {
 		return false
 	}
 	s.wrong = fmt.Errorf("cannot follow %s in a script on miniredis", command)
@@ -63,7 +63,7 @@ func (s *server) refuse(c *redis.Peer, command string, args ...string) (done boo
 // which they came. Called with exec held.
 func (s *server) serveBlocked(now time.Time) {
 	for i, b := range s.blocked {
-		reply, found := blocking.Retry(s.mr, b.args, b.session.peer.Resp3)
+		reply, found := keyspace.TryAgain(s.mr, b.args, b.session.peer.Resp3)
 		if !found {
 			continue
 		}
@@ -81,12 +81,12 @@ func (s *session) wait() bool {
 	b, srv := s.blocked, s.server
 	s.blocked = nil
 	var over <-chan time.Time
-	if d := blocking.Timeout(b.args); d > 0 {
+	if d := keyspace.WaitTimeout(b.args); d > 0 {
 		t := time.NewTimer(d)
 		defer t.Stop()
 		over = t.C
 	}
-	gone, watched := blocking.Watch(s.in)
+	gone, watched := keyspace.WatchForData(s.in)
 	s.watched = watched
 	select {
 	case <-b.served:
@@ -97,7 +97,7 @@ func (s *session) wait() bool {
 	defer srv.exec.Unlock()
 	srv.blocked = slices.DeleteFunc(srv.blocked, func(x *blocked) bool { return x == b })
 	if b.reply == "" {
-		b.reply = blocking.Nothing
+		b.reply = keyspace.TimedOut
 	}
 	s.peer.WriteRaw(b.reply)
 	return !srv.closed

@@ -18,7 +18,7 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 	"go.uber.org/goleak"
 
-	"github.com/holdfast-go/holdfast/internal/freeport"
+	"github.com/holdfast-go/holdfast/internal/live/processes"
 	"github.com/holdfast-go/holdfast/internal/live/servers/miniredis"
 	"github.com/holdfast-go/holdfast/internal/must"
 )
@@ -32,7 +32,7 @@ const limit = 10 * time.Second
 func serve(t *testing.T) (addr string) {
 	t.Helper()
 	for range 20 { // until the port is still free when it is wanted
-		free, err := freeport.Next()
+		free, err := processes.FreePort()
 		must.Succeed(t, err)
 		port := strconv.Itoa(free)
 		addr = net.JoinHostPort("127.0.0.1", port)

@@ -14,7 +14,6 @@ import (
 	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/internal/pages/searches"
 	"github.com/holdfast-go/holdfast/internal/play"
-	"github.com/holdfast-go/holdfast/internal/play/simplay"
 	"github.com/holdfast-go/holdfast/internal/search/exhaustive"
 	"github.com/holdfast-go/holdfast/internal/search/explore"
 	"github.com/holdfast-go/holdfast/internal/search/explore/cause"
@@ -179,7 +178,7 @@ func (r Results) draw(f *searches.Find, title, source string) {
 	a := suite.Answer{Run: results.Run{Lock: r.Lock, World: "sim", Seed: exhaustive.Seed}}
 	j := suite.Job{File: "find.yaml", Source: source, Lock: r.Lock, Seed: exhaustive.Seed, Judge: true}
 	s, played := a.Play(j, func(run func()) { run() }, func(s *scenarios.Scenario, l *locks.Subject) (*play.Played, error) {
-		return simplay.Play(s, l, j.Seed, version.Holdfast)
+		return play.Simulate(s, l, j.Seed, version.Holdfast)
 	})
 	if played == nil {
 		return

@@ -7,7 +7,6 @@ import (
 	"os"
 
 	"github.com/holdfast-go/holdfast/internal/play"
-	"github.com/holdfast-go/holdfast/internal/play/simplay"
 	"github.com/holdfast-go/holdfast/internal/schemata"
 	_ "github.com/holdfast-go/holdfast/internal/search/exhaustive" // its kind of job
 	"github.com/holdfast-go/holdfast/internal/suite"
@@ -21,7 +20,7 @@ func main() {
 	always := schemata.Reached() // by code that ran before main
 	suite.RegisterKind(schemata.Kind, func(j suite.Job, a suite.Answer, g suite.Guard) suite.Answer {
 		a.Play(j, g, func(s *scenarios.Scenario, l *locks.Subject) (*play.Played, error) {
-			return simplay.Play(s, l, j.Seed, version.Holdfast)
+			return play.Simulate(s, l, j.Seed, version.Holdfast)
 		})
 		a.Give(append(schemata.Reached(), always...))
 		return a

@@ -1,0 +1,97 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/holdfast-go/holdfast/internal/redis/keyspace"
+)
+
+// read is the answer to all queries about a key of unknown type; most of them
+// fail.
+type read struct {
+	kind   *redis.StatusCmd
+	str    *redis.StringCmd
+	hash   *redis.MapStringStringCmd
+	list   *redis.StringSliceCmd
+	set    *redis.StringSliceCmd
+	zset   *redis.ZSliceCmd
+	stream *redis.Cmd         // whose fields keep their order
+	until  *redis.DurationCmd // since 1970
+}
+
+// ask asks for a key.
+func ask(ctx context.Context, c redis.Cmdable, key string) read {
+	stream := redis.NewCmd(ctx, "xrange", key, "-", "+")
+	if p, ok := c.(interface {
+		Process(context.Context, redis.Cmder) error
+	}); ok {
+		_ = p.Process(ctx, stream) // its error is the command's
+	}
+	return read{
+		kind: c.Type(ctx, key), str: c.Get(ctx, key), hash: c.HGetAll(ctx, key), list: c.LRange(ctx, key, 0, -1),
+		set: c.SMembers(ctx, key), zset: c.ZRangeWithScores(ctx, key, 0, -1), stream: stream, until: c.PExpireTime(ctx, key),
+	}
+}
+
+// value is the value of the key.
+func (r read) value() (v keyspace.Value, err error) {
+	v = keyspace.Value{Type: r.kind.Val()}
+	switch v.Type {
+	case "string":
+		v.Str, err = r.str.Result()
+	case "hash":
+		v.Hash, err = r.hash.Result()
+	case "list":
+		v.Items, err = r.list.Result()
+	case "set":
+		v.Items, err = r.set.Result()
+		slices.Sort(v.Items)
+	case "zset":
+		err = r.zset.Err()
+		for _, z := range r.zset.Val() {
+			v.Items, v.Scores = append(v.Items, fmt.Sprint(z.Member)), append(v.Scores, keyspace.FormatScore(z.Score))
+		}
+	case "stream":
+		v.Entries, err = entries(r.stream)
+	case "none", "":
+		return keyspace.Value{}, errors.Join(r.kind.Err(), r.until.Err())
+	default:
+		err = fmt.Errorf("cannot follow a key of the type %s", v.Type)
+	}
+	if err == nil && r.until.Val() > 0 {
+		v.ExpireAt = time.UnixMilli(int64(r.until.Val() / time.Millisecond))
+	}
+	collection := v.Type != "string" && v.Type != "stream"
+	if errors.Is(err, redis.Nil) || err == nil && collection && len(v.Hash)+len(v.Items) == 0 {
+		return keyspace.Value{}, nil // gone since it was asked for its type
+	}
+	return v, errors.Join(err, r.until.Err())
+}
+
+// entries are those of a stream.
+func entries(c *redis.Cmd) ([]keyspace.Entry, error) {
+	all, err := c.Slice()
+	if err != nil {
+		return nil, err
+	}
+	var list []keyspace.Entry
+	for _, x := range all {
+		pair, ok := x.([]any)
+		if !ok || len(pair) != 2 {
+			return nil, fmt.Errorf("read a stream: %v is no entry", x)
+		}
+		e := keyspace.Entry{ID: fmt.Sprint(pair[0])}
+		fields, _ := pair[1].([]any)
+		for _, f := range fields {
+			e.Fields = append(e.Fields, fmt.Sprint(f))
+		}
+		list = append(list, e)
+	}
+	return list, nil
+}
