@@ -16,7 +16,7 @@ func newOpIndex(n int) opIndex {
 	return opIndex{dense: make([]*op, 2*n+1), sparse: map[int64]*op{}}
 }
 
-func (x *opIndex) put(o *op) {
+func (x *opIndex) putOp(o *op) {
 	if o.id < int64(len(x.dense)) {
 		x.dense[o.id] = o
 		return
@@ -24,8 +24,8 @@ func (x *opIndex) put(o *op) {
 	x.sparse[o.id] = o
 }
 
-// get finds an operation, or returns nil.
-func (x *opIndex) get(id int64) *op {
+// findOp finds an operation, or returns nil.
+func (x *opIndex) findOp(id int64) *op {
 	if id >= 0 && id < int64(len(x.dense)) {
 		return x.dense[id]
 	}
@@ -33,7 +33,7 @@ func (x *opIndex) get(id int64) *op {
 }
 
 // op finds an operation by id, or returns nil.
-func (t *index) op(id int64) *op { return t.byID.get(id) }
+func (x *index) op(id int64) *op { return x.byID.findOp(id) }
 
 // account is the index of an owner on a lock, or of a lock.
 type account struct {
@@ -49,12 +49,12 @@ type account struct {
 	had   []bool       // by operation: whether it may have had a hold
 }
 
-// account is the index of an owner, or of anyone for "", and a lock.
-func (t *index) account(k ownerLock) *account {
-	a := t.of[k]
+// accountOf is the index of an owner, or of anyone for "", and a lock.
+func (x *index) accountOf(k ownerLock) *account {
+	a := x.of[k]
 	if a == nil {
 		a = &account{}
-		t.of[k] = a
+		x.of[k] = a
 	}
 	return a
 }
@@ -99,17 +99,17 @@ type callsOf struct {
 	ends ends
 }
 
-func (c *callsOf) add(o *op) {
+func (c *callsOf) addCall(o *op) {
 	c.ops.all = append(c.ops.all, o)
-	c.ends.add(o.ret)
+	c.ends.addEnd(o.ret)
 }
 
-// during yields the operations that were open at any time of [from, to], the latest
+// openDuring yields the operations that were open at any time of [from, to], the latest
 // first.
-func (c *callsOf) during(from, to int64) iter.Seq[*op] {
+func (c *callsOf) openDuring(from, to int64) iter.Seq[*op] {
 	return func(yield func(*op) bool) {
-		for i := c.ends.before(c.ops.latest(to)+1, from); i >= 0 && yield(c.ops.all[i]); {
-			i = c.ends.before(i, from)
+		for i := c.ends.lastBefore(c.ops.latest(to)+1, from); i >= 0 && yield(c.ops.all[i]); {
+			i = c.ends.lastBefore(i, from)
 		}
 	}
 }

@@ -153,10 +153,10 @@ func beliefsOf(t *index, k ownerLock, all []Belief) []Belief {
 			default:
 				count++
 			}
-		case s.o.f == history.Release && !s.ret && cur != nil && count <= 1 && t.left(s.o) == 0:
+		case s.o.f == history.Release && !s.ret && cur != nil && count <= 1 && t.holdsLeft(s.o) == 0:
 			finish(s.t, "release", s.o.id)
 		case s.o.f == history.Release && s.ret && cur != nil && s.o.inv >= cur.From:
-			left := t.left(s.o)
+			left := t.holdsLeft(s.o)
 			switch {
 			case s.o.kind == history.Fail && (s.o.res.Error == history.ErrNotHeld || s.o.res.Error == history.ErrLost):
 				finish(s.t, "lost", s.o.id)
@@ -173,28 +173,28 @@ func beliefsOf(t *index, k ownerLock, all []Belief) []Belief {
 }
 
 // indexBeliefs lists the beliefs on every lock by their end.
-func (t *believers) indexBeliefs() {
-	t.ended = map[string][]int32{}
-	for i := range t.beliefs {
-		l := t.beliefs[i].Lock
-		t.ended[l] = append(t.ended[l], int32(i))
+func (v *believers) indexBeliefs() {
+	v.ended = map[string][]int32{}
+	for i := range v.beliefs {
+		l := v.beliefs[i].Lock
+		v.ended[l] = append(v.ended[l], int32(i))
 	}
-	for _, list := range t.ended {
-		slices.SortStableFunc(list, func(a, b int32) int { return cmp.Compare(t.beliefs[a].To, t.beliefs[b].To) })
+	for _, list := range v.ended {
+		slices.SortStableFunc(list, func(a, b int32) int { return cmp.Compare(v.beliefs[a].To, v.beliefs[b].To) })
 	}
 }
 
 // lastHolder is the acquire of the latest hold that had ended by a time.
-func (t *believers) lastHolder(lock string, by int64) *op {
-	if c := t.lastBelief(lock, by); c != nil {
-		return t.op(c.AcquireOp)
+func (v *believers) lastHolder(lock string, by int64) *op {
+	if c := v.lastBelief(lock, by); c != nil {
+		return v.op(c.AcquireOp)
 	}
 	return nil
 }
 
 // lastHeld describes the last holder of a lock by a time, and the end of its hold.
-func (t *believers) lastHeld(lock string, by int64) string {
-	c := t.lastBelief(lock, by)
+func (v *believers) lastHeld(lock string, by int64) string {
+	c := v.lastBelief(lock, by)
 	if c == nil {
 		return "nobody had held it before"
 	}
@@ -208,23 +208,23 @@ func (t *believers) lastHeld(lock string, by int64) string {
 	return fmt.Sprintf("%s, the last to hold it, %s at %s", c.Owner, how, at(c.To))
 }
 
-func (t *believers) lastBelief(lock string, by int64) *Belief {
-	list := t.ended[lock]
-	i := sort.Search(len(list), func(i int) bool { return t.beliefs[list[i]].To > by }) - 1
+func (v *believers) lastBelief(lock string, by int64) *Belief {
+	list := v.ended[lock]
+	i := sort.Search(len(list), func(i int) bool { return v.beliefs[list[i]].To > by }) - 1
 	if i < 0 {
 		return nil
 	}
-	for i > 0 && t.beliefs[list[i-1]].To == t.beliefs[list[i]].To {
+	for i > 0 && v.beliefs[list[i-1]].To == v.beliefs[list[i]].To {
 		i-- // of several, the one that began first
 	}
-	return &t.beliefs[list[i]]
+	return &v.beliefs[list[i]]
 }
 
 // beliefAt is the belief under which an owner acted at a time, or nil.
-func (t *believers) beliefAt(k ownerLock, when int64) *Belief {
-	list := t.ended[k.lock]
-	for i := sort.Search(len(list), func(i int) bool { return t.beliefs[list[i]].To >= when }); i < len(list); i++ {
-		if c := &t.beliefs[list[i]]; c.Owner == k.owner && c.From <= when {
+func (v *believers) beliefAt(k ownerLock, when int64) *Belief {
+	list := v.ended[k.lock]
+	for i := sort.Search(len(list), func(i int) bool { return v.beliefs[list[i]].To >= when }); i < len(list); i++ {
+		if c := &v.beliefs[list[i]]; c.Owner == k.owner && c.From <= when {
 			return c
 		}
 	}
@@ -233,10 +233,10 @@ func (t *believers) beliefAt(k ownerLock, when int64) *Belief {
 
 // nextBelief is the first belief of another owner on the lock of the ith one, after that
 // and before a time; or nil.
-func (t *believers) nextBelief(i int, before int64) *Belief {
-	c := &t.beliefs[i]
-	for j := i + 1; j < len(t.beliefs) && t.beliefs[j].From < before; j++ {
-		if o := &t.beliefs[j]; o.Lock == c.Lock && o.Owner != c.Owner {
+func (v *believers) nextBelief(i int, before int64) *Belief {
+	c := &v.beliefs[i]
+	for j := i + 1; j < len(v.beliefs) && v.beliefs[j].From < before; j++ {
+		if o := &v.beliefs[j]; o.Lock == c.Lock && o.Owner != c.Owner {
 			return o
 		}
 	}

@@ -52,7 +52,7 @@ func Judge(h *history.History, o Options) (Report, error) {
 		return Report{}, err
 	}
 	t := newTrace(h)
-	r := Report{Verdicts: map[Property]Verdict{}, Vacuous: vacuous(h)}
+	r := Report{Verdicts: map[Property]Verdict{}, Vacuous: whyVacuous(h)}
 	var disagreement error
 	for _, p := range properties {
 		if p.claimed != nil && !p.claimed(&h.Header) {

@@ -209,7 +209,7 @@ func checkJudges(t *testing.T, c corpusCase) {
 	tr := linearizableJudge{newTrace(c.h)}
 	for _, lock := range tr.locks {
 		ops, _ := tr.lockOps(lock)
-		pinned := tr.pin(ops)
+		pinned := tr.pinToLog(ops)
 		for _, o := range [][]linear.Op{ops, pinned} {
 			fast, slow, search := linear.Fast(o, tr.rules(), time.Minute).Outcome, linear.Porcupine(o, tr.rules(), time.Minute), linear.Search(o, tr.rules(), time.Minute).Outcome
 			if fast == Unknown || fast != slow || fast != search {

@@ -17,7 +17,7 @@ func TestEndsFindWhatReachesATime(t *testing.T) {
 			if r.IntN(100) == 0 {
 				to = r.Int64N(int64(2 * n))
 			}
-			x.add(to)
+			x.addEnd(to)
 			all = append(all, to)
 		}
 		for range 2_000 {
@@ -26,7 +26,7 @@ func TestEndsFindWhatReachesATime(t *testing.T) {
 			for want >= 0 && all[want] < from {
 				want--
 			}
-			if got := x.before(i, from); got != want {
+			if got := x.lastBefore(i, from); got != want {
 				t.Fatalf("%d intervals: before(%d, %d) is %d, want %d", n, i, from, got, want)
 			}
 		}

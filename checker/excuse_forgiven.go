@@ -8,11 +8,11 @@ import (
 	"github.com/holdfast-go/holdfast/checker/internal/linear"
 )
 
-// excused is the rest of a violation after the excuses of faults. First it applies
+// excuseViolation is the rest of a violation after the excuses of faults. First it applies
 // [trace.forgive] to single holds. Then, if faults left two servers that answer, it
 // judges each of the servers by itself.
-func (j linearizableJudge) excused(lock string, ops []linear.Op, v Verdict, judges *linear.Judges, o Options) (Verdict, error) {
-	if forgiven, why := j.forgive(lock, ops, false); why != "" {
+func (j linearizableJudge) excuseViolation(lock string, ops []linear.Op, v Verdict, judges *linear.Judges, o Options) (Verdict, error) {
+	if forgiven, why := j.forgiveOps(lock, ops, false); why != "" {
 		again, err := j.orderOf(lock, forgiven, true, judges, o)
 		if err != nil || again.Outcome == Violated {
 			v = again
@@ -23,7 +23,7 @@ func (j linearizableJudge) excused(lock string, ops []linear.Op, v Verdict, judg
 			return v, err
 		}
 	}
-	apart, _ := j.forgive(lock, ops, true)
+	apart, _ := j.forgiveOps(lock, ops, true)
 	branches, why := j.branches(lock, apart)
 	for _, branch := range branches {
 		again, err := j.orderOf(lock, branch, true, judges, o)
@@ -34,40 +34,40 @@ func (j linearizableJudge) excused(lock string, ops []linear.Op, v Verdict, judg
 	return inherently(v, why), nil
 }
 
-// forgive applies the effects of faults on single holds to the operations. A hold ends
+// forgiveOps applies the effects of faults on single holds to the operations. A hold ends
 // when the servers lost it. A release that they undid or forgot may have happened or
 // not. A hold that a clock kept alive lasts as long as the server kept it. why is the
 // first reason, or empty. With apart, a hold that one of two servers lacks is not lost,
 // because the caller judges each server by itself.
-func (t *trace) forgive(lock string, ops []linear.Op, apart bool) (forgiven []linear.Op, why string) {
+func (t *trace) forgiveOps(lock string, ops []linear.Op, apart bool) (forgiven []linear.Op, why string) {
 	f := forgiving{trace: t, ops: slices.Clone(ops), place: make(map[int64]int, len(ops)), apart: apart}
 	revived := map[int64]bool{} // refusals for a hold that had been released
 	for i := range f.ops {
 		p := &f.ops[i]
 		f.place[p.ID] = i
 		if p.Kind == linear.FoundBusy {
-			revived[p.ID] = f.because(t.revived(t.op(p.ID)))
+			revived[p.ID] = f.addReason(t.whyRevived(t.op(p.ID)))
 		}
 		if p.Kind == linear.FoundLost || p.Kind == linear.HeldNothing {
-			if f.because(t.forgotten(t.op(p.ID))) {
+			if f.addReason(t.whyForgotten(t.op(p.ID))) {
 				p.Kind, p.Return = linear.MaybeGave, linear.Forever
 			}
 		}
 		if (p.Kind == linear.GotLock || p.Kind == linear.MaybeGot) && !p.Renewed {
 			if kept, how := t.keptByClock(t.op(p.ID)); kept > p.Lease {
-				f.because(how)
+				f.addReason(how)
 				p.Lease = kept
 			}
 		}
 		if p.Kind == linear.MaybeGot {
-			if left, how := t.lostUnheard(t.op(p.ID)); left < p.Lease && f.because(how) {
+			if left, how := t.lostUnheard(t.op(p.ID)); left < p.Lease && f.addReason(how) {
 				p.Lease, p.Renewed = left, false
 			}
 		}
 	}
 	for i := range t.beliefs {
 		if t.beliefs[i].Lock == lock {
-			f.hold(i)
+			f.forgiveHold(i)
 		}
 	}
 	return slices.DeleteFunc(f.ops, func(p linear.Op) bool { return revived[p.ID] }), f.why
@@ -82,14 +82,14 @@ type forgiving struct {
 	apart bool
 }
 
-// because notes a reason, and reports whether there is one.
-func (f *forgiving) because(why string) bool {
+// addReason notes a reason, and reports whether there is one.
+func (f *forgiving) addReason(why string) bool {
 	f.why = cmp.Or(f.why, why)
 	return why != ""
 }
 
-// find is an operation, if it is of a kind; otherwise nil.
-func (f *forgiving) find(o *op, kind linear.Kind) *linear.Op {
+// findOp is an operation, if it is of a kind; otherwise nil.
+func (f *forgiving) findOp(o *op, kind linear.Kind) *linear.Op {
 	if o == nil {
 		return nil
 	}
@@ -99,8 +99,8 @@ func (f *forgiving) find(o *op, kind linear.Kind) *linear.Op {
 	return nil
 }
 
-// hold applies the effects of faults on the hold of the ith belief, and on its release.
-func (f *forgiving) hold(i int) {
+// forgiveHold applies the effects of faults on the hold of the ith belief, and on its release.
+func (f *forgiving) forgiveHold(i int) {
 	c := &f.beliefs[i]
 	until, end := c.To, f.endingOf(c)
 	if end != nil && (end.kind != history.OK || end.id != c.EndOp) {
@@ -112,7 +112,7 @@ func (f *forgiving) hold(i int) {
 	l := f.lossUntil(i, until, end)
 	if kept, how := f.keptUnseen(i, end); how != "" {
 		if p, ok := f.place[c.AcquireOp]; ok && kept > f.ops[p].Lease {
-			f.because(how)
+			f.addReason(how)
 			f.ops[p].Lease, l = kept, notLost
 		}
 	}
@@ -120,14 +120,14 @@ func (f *forgiving) hold(i int) {
 		l = notLost
 	}
 	if l.lost() && !l.unconfirmed {
-		f.because(l.how)
-		f.shorten(c, l.at, min(until, l.at))
+		f.addReason(l.how)
+		f.shortenHolds(c, l.at, min(until, l.at))
 		if !l.forked { // the branches of a fork are judged apart
 			f.releasedElsewhere(c, l.at)
 		}
 	}
 	// In a fork the release may have gone to the server that still had the hold.
-	if gave := f.find(end, linear.GaveBack); gave != nil && (l.forked || f.because(f.undone(end))) {
+	if gave := f.findOp(end, linear.GaveBack); gave != nil && (l.forked || f.addReason(f.whyUndone(end))) {
 		gave.Kind, gave.Return = linear.MaybeGave, linear.Forever
 	}
 }
@@ -157,15 +157,15 @@ func (t *trace) lossUntil(i int, by int64, end *op) lossOfHold {
 	return l
 }
 
-// shorten ends the holds of a belief at the time of its loss, if their owner asked for
+// shortenHolds ends the holds of a belief at the time of its loss, if their owner asked for
 // them by then.
-func (f *forgiving) shorten(c *Belief, lost, by int64) {
+func (f *forgiving) shortenHolds(c *Belief, lost, by int64) {
 	asked := f.op(c.AcquireOp)
 	for _, o := range asked.own.ops.all[asked.own.ops.latest(asked.inv):] {
 		if o.inv > by {
 			break
 		}
-		if p := f.find(o, linear.GotLock); p != nil {
+		if p := f.findOp(o, linear.GotLock); p != nil {
 			from, known := f.carriedOut(o)
 			if !known || f.claims.Nodes > 1 {
 				from = o.ret
@@ -180,7 +180,7 @@ func (f *forgiving) shorten(c *Belief, lost, by int64) {
 func (f *forgiving) releasedElsewhere(c *Belief, lost int64) {
 	asked := f.op(c.AcquireOp)
 	for _, o := range asked.own.ops.all[asked.own.ops.latest(asked.inv):] {
-		if gave := f.find(o, linear.GaveBack); gave != nil {
+		if gave := f.findOp(o, linear.GaveBack); gave != nil {
 			if when, known := f.carriedOut(o); known && when > lost {
 				gave.Kind, gave.Return = linear.MaybeGave, linear.Forever
 			}

@@ -7,21 +7,21 @@ import (
 	"github.com/holdfast-go/holdfast/checker/history"
 )
 
-// revived is why a refusal may be right although the holder had released the lock; ""
+// whyRevived is why a refusal may be right although the holder had released the lock; ""
 // if the log does not show that. A replica did not get that release, and answers in the
 // place of another server.
-func (t *trace) revived(refused *op) string {
+func (t *trace) whyRevived(refused *op) string {
 	if t.claims.Nodes > 1 {
 		return ""
 	}
-	for s := range t.account(ownerLock{"", refused.lock}).heldAt(refused.inv, refused.ret) {
+	for s := range t.accountOf(ownerLock{"", refused.lock}).heldAt(refused.inv, refused.ret) {
 		if !s.replica || !t.replaced(s.group, refused.ret) {
 			continue
 		}
 		k := ownerLock{s.holder, refused.lock}
-		sure := t.account(k).ops.last(refused.inv, func(o *op) bool { return o.kind == history.OK })
+		sure := t.accountOf(k).ops.last(refused.inv, func(o *op) bool { return o.kind == history.OK })
 		if sure != nil && sure.f == history.Release && sure.inv >= s.from {
-			if how := t.setBack(k, sure.inv, refused.ret); how != "" {
+			if how := t.whyHoldSetBack(k, sure.inv, refused.ret); how != "" {
 				return how
 			}
 		}
@@ -29,21 +29,21 @@ func (t *trace) revived(refused *op) string {
 	return ""
 }
 
-// undone is why a server that replaced another has a hold that had been released; ""
+// whyUndone is why a server that replaced another has a hold that had been released; ""
 // if none has it.
-func (t *trace) undone(release *op) string {
+func (t *trace) whyUndone(release *op) string {
 	until := plus(release.ret, t.allow.settling)
 	if !release.own.anyHeld(release.ret+1, until, func(s *span) bool {
 		return !s.replica && s.from < release.ret || s.replica && t.replaced(s.group, until)
 	}) {
 		return ""
 	}
-	return t.setBack(ownerLock{release.owner, release.lock}, release.inv, until)
+	return t.whyHoldSetBack(ownerLock{release.owner, release.lock}, release.inv, until)
 }
 
-// forgotten returns the reason why a server had lost its record of a release when
+// whyForgotten returns the reason why a server had lost its record of a release when
 // the client repeated it, or "".
-func (t *trace) forgotten(release *op) string {
+func (t *trace) whyForgotten(release *op) string {
 	done := int64(never)
 	node, group := "", ""
 	for _, c := range release.own.changes.between(release.inv, release.ret) {
@@ -70,13 +70,13 @@ func (t *trace) forgotten(release *op) string {
 // times as long as go-redis waits for an answer. Nobody can remember it for ever.
 const remembered = 30 * second
 
-// forgotRequest returns the reason why a server carried out a request that its owner
+// whyRequestForgotten returns the reason why a server carried out a request that its owner
 // had given up, or "". A fault kept the request back: for too long, or the servers
 // meanwhile lost the record that the owner had left, or the owner left it with another
 // server of a fork.
-func (t *trace) forgotRequest(k ownerLock, c *change) string {
+func (t *trace) whyRequestForgotten(k ownerLock, c *change) string {
 	since := t.heldBack(t.client[k.owner], c.group, c.t)
-	ops := &t.account(k).ops
+	ops := &t.accountOf(k).ops
 	if o := ops.last(c.t, isAcquire); o != nil && since <= o.ret && o.ret < c.t-remembered {
 		return fmt.Sprintf("a fault kept a request of %s back until %s, for %s after its acquire had ended", o.owner, at(c.t), long(c.t-o.ret))
 	}
@@ -84,7 +84,7 @@ func (t *trace) forgotRequest(k ownerLock, c *change) string {
 		if o.f != history.Acquire || o.ret < since {
 			continue
 		}
-		if t.forkedBy(c.group, c.t) && slices.ContainsFunc(t.account(k).changes.between(o.inv, c.t), func(d *change) bool {
+		if t.forkedBy(c.group, c.t) && slices.ContainsFunc(t.accountOf(k).changes.between(o.inv, c.t), func(d *change) bool {
 			return d.command() && d.holder == k.owner && d.group == c.group && d.Node != c.Node
 		}) {
 			return fmt.Sprintf("a fault kept a request of %s back until %s, and %s never heard of what another server had carried out since", o.owner, at(c.t), c.Node)

@@ -35,15 +35,15 @@ func (t *trace) careful() bool {
 	return t.claims.LostSign
 }
 
-// inherentOverlap decides overlaps of exclusion.
-func (t *trace) inherentOverlap(p *contradiction) string {
+// whyOverlapInherent decides overlaps of exclusion.
+func (t *trace) whyOverlapInherent(p *contradiction) string {
 	if t.claims.Nodes > 1 && 2*t.claims.Quorum <= t.claims.Nodes {
 		return "" // two owners can have such a quorum at once
 	}
 	if p.class == LeaseOutlived {
-		return t.inherentlyOutlived(p)
+		return t.whyOutlivedInherent(p)
 	}
-	got, seen := t.arrival(p.second)
+	got, seen := t.grantOnServers(p.second)
 	if !seen {
 		got = p.second.From
 	}
@@ -56,14 +56,14 @@ func (t *trace) inherentOverlap(p *contradiction) string {
 		return l.how
 	}
 	if p.class == "" { // no log shows whether the lease had ended
-		return t.inherentlyOutlived(p)
+		return t.whyOutlivedInherent(p)
 	}
 	return ""
 }
 
-// inherentlyOutlived decides the overlap of a holder that works on after its
+// whyOutlivedInherent decides the overlap of a holder that works on after its
 // lease.
-func (t *trace) inherentlyOutlived(p *contradiction) string {
+func (t *trace) whyOutlivedInherent(p *contradiction) string {
 	a, until := p.first, min(p.first.To, p.second.To)
 	due := max(p.owed, p.second.From)
 	for _, f := range t.faults {
@@ -85,9 +85,9 @@ func (t *trace) inherentlyOutlived(p *contradiction) string {
 	return ""
 }
 
-// drift is how far a server's clock may run ahead during a lease, by the lock's
+// driftOf is how far a server's clock may run ahead during a lease, by the lock's
 // belief.
-func (t *trace) drift(lease int64) int64 {
+func (t *trace) driftOf(lease int64) int64 {
 	allowed := t.allow.rounding
 	if d := t.claims.Drift; d != nil {
 		allowed += d.Const + int64(d.Rate*float64(lease))
@@ -109,24 +109,24 @@ func (t *trace) toldTooLate(c *Belief, l lossOfHold, until int64) bool {
 	return until-l.at-excused > bound
 }
 
-// inherentWrite decides violations of the guarded resource. It lost an update because
+// whyWriteInherent decides violations of the guarded resource. It lost an update because
 // two owners held the lock inherently, and it had no token to distinguish them.
-func (t *trace) inherentWrite(w *op) string {
+func (t *trace) whyWriteInherent(w *op) string {
 	b := t.blameOf(ownerLock{w.owner, w.lock}, w.inv)
 	if b.overlap && b.why != "" {
 		if l := t.lossOf(b.belief, w.inv); l.lost() && t.toldTooLate(b.belief, l, w.inv) {
 			return ""
 		}
 	}
-	if r := t.h.Header.Resource; !b.overlap || r.Fenced && r.FencesReads && t.inherentToken(w.inv) == "" {
+	if r := t.h.Header.Resource; !b.overlap || r.Fenced && r.FencesReads && t.whyTokenInherent(w.inv) == "" {
 		return ""
 	}
 	return b.why
 }
 
-// inherentToken decides violations of fencing: the servers lost the counter. A
+// whyTokenInherent decides violations of fencing: the servers lost the counter. A
 // deleted key of a hold is not the counter.
-func (t *trace) inherentToken(by int64) string {
+func (t *trace) whyTokenInherent(by int64) string {
 	groups := map[string]bool{}
 	why := ""
 	for _, f := range t.faults {
@@ -147,9 +147,9 @@ func (t *trace) inherentToken(by int64) string {
 	return ""
 }
 
-// inherentLease decides violations of a lease on a server: its clock moved by more
+// whyLeaseInherent decides violations of a lease on a server: its clock moved by more
 // than the lock's drift, or it replaced another server.
-func (t *trace) inherentLease(c *change, lease int64) string {
+func (t *trace) whyLeaseInherent(c *change, lease int64) string {
 	for _, f := range t.faults {
 		if f.from > c.t || !f.touchesGroup(c.group) {
 			continue
@@ -159,7 +159,7 @@ func (t *trace) inherentLease(c *change, lease int64) string {
 			moved = int64((f.ClockRate - 1) * float64(min(lease, c.t-f.from)))
 		}
 		switch {
-		case f.MovesClock && (moved == 0 || max(moved, -moved) > t.drift(lease)):
+		case f.MovesClock && (moved == 0 || max(moved, -moved) > t.driftOf(lease)):
 			return fmt.Sprintf("a fault moved the clock of %s at %s", c.Node, at(f.from))
 		case f.replacesServer():
 			return fmt.Sprintf("a fault at %s may have rolled %s back to an older lease", at(f.from), c.Node)
@@ -168,12 +168,12 @@ func (t *trace) inherentLease(c *change, lease int64) string {
 	return ""
 }
 
-// setBack decides wrong counts and contradicted answers: the servers lost or undid
+// whyHoldSetBack decides wrong counts and contradicted answers: the servers lost or undid
 // a change of an owner between two times.
-func (t *trace) setBack(k ownerLock, from, to int64) string {
+func (t *trace) whyHoldSetBack(k ownerLock, from, to int64) string {
 	type place struct{ node, key string }
 	had := map[place]int{} // the count of the owner's hold, before a change
-	for _, c := range t.account(k).changes.between(0, to) {
+	for _, c := range t.accountOf(k).changes.between(0, to) {
 		p, count := place{c.Node, c.Key}, 0
 		if c.holder == k.owner {
 			count = c.Count

@@ -36,9 +36,9 @@ func (t *trace) lossOf(c *Belief, by int64) lossOfHold {
 	}
 	l := losing{trace: t, c: c, o: t.op(c.AcquireOp), on: map[string]copyOfHold{}, granted: map[string]bool{}, lost: map[string]int64{}}
 	for _, s := range l.o.own.changes.between(l.o.inv, by) {
-		l.follow(s)
+		l.followChange(s)
 	}
-	for _, s := range t.account(ownerLock{"", c.Lock}).changes.between(l.o.inv, by) {
+	for _, s := range t.accountOf(ownerLock{"", c.Lock}).changes.between(l.o.inv, by) {
 		if s.command() && s.holder != c.Owner && l.granted[s.group] && (s.grants() || t.grantsAgain(s)) {
 			l.grantedAnother(s)
 		}
@@ -48,7 +48,7 @@ func (t *trace) lossOf(c *Belief, by int64) lossOfHold {
 		l.at = when[min(l.needed, len(when))-1]
 	}
 	for group := range l.lost {
-		if t.claims.Acks > 0 && t.confirmed(group, l.o) < t.claims.Acks {
+		if t.claims.Acks > 0 && t.countConfirmed(group, l.o) < t.claims.Acks {
 			l.unconfirmed = true
 		}
 	}
@@ -72,8 +72,8 @@ type copyOfHold struct {
 	ended string // the cause of its end; empty while the server has it
 }
 
-// lose notes the first loss of a group that granted the hold.
-func (l *losing) lose(group string, when int64, format string, args ...any) {
+// loseGroup notes the first loss of a group that granted the hold.
+func (l *losing) loseGroup(group string, when int64, format string, args ...any) {
 	if _, known := l.lost[group]; known || !l.granted[group] {
 		return
 	}
@@ -83,8 +83,8 @@ func (l *losing) lose(group string, when int64, format string, args ...any) {
 	}
 }
 
-// follow follows a change of the hold.
-func (l *losing) follow(s *change) {
+// followChange follows a change of the hold.
+func (l *losing) followChange(s *change) {
 	if s.holder == l.c.Owner {
 		if s.command() {
 			l.granted[s.group] = true
@@ -108,11 +108,11 @@ func (l *losing) follow(s *change) {
 		delete(l.granted, s.group)
 	case !known || before.ended != "" || s.was != l.c.Owner:
 	case s.Cause == "fault":
-		l.lose(s.group, s.t, "the hold was deleted from %s at %s, from outside", s.Node, at(s.t))
+		l.loseGroup(s.group, s.t, "the hold was deleted from %s at %s, from outside", s.Node, at(s.t))
 	case s.Cause == "restart":
-		l.lose(s.group, s.t, "%s came back without the hold at %s", s.Node, at(s.t))
-	case s.Cause == "expiry" && before.due-s.t > l.drift(l.c.Lease) && l.clockFault(s.group, s.t):
-		l.lose(s.group, s.t, "the clock of %s ended the lease %s early, at %s", s.Node, long(before.due-s.t), at(s.t))
+		l.loseGroup(s.group, s.t, "%s came back without the hold at %s", s.Node, at(s.t))
+	case s.Cause == "expiry" && before.due-s.t > l.driftOf(l.c.Lease) && l.clockFault(s.group, s.t):
+		l.loseGroup(s.group, s.t, "the clock of %s ended the lease %s early, at %s", s.Node, long(before.due-s.t), at(s.t))
 	}
 }
 
@@ -123,12 +123,12 @@ func (t *trace) grantsAgain(s *change) bool {
 		return false
 	}
 	k := ownerLock{s.holder, s.lock}
-	ops := &t.account(k).ops
+	ops := &t.accountOf(k).ops
 	asked := ops.last(s.t, isAcquire)
 	if asked == nil || asked.ret < s.t {
 		return false
 	}
-	before := ops.last(asked.inv, func(o *op) bool { return o != asked && knows(o) })
+	before := ops.last(asked.inv, func(o *op) bool { return o != asked && countKnownAfter(o) })
 	return before != nil && before.f == history.Release && before.res.Count == 0
 }
 
@@ -139,10 +139,10 @@ func (l *losing) grantedAnother(s *change) {
 	expired := hold.ended == "expiry" || has && hold.ended == "" && hold.due <= s.t
 	switch {
 	case (!has || hold.ended == "replication") && l.replaced(s.group, s.t) && l.ownedElsewhere(ownerLock{l.c.Owner, l.c.Lock}, s):
-		l.lose(s.group, s.t, "%s, which answers in the place of another server, did not have the hold when it was asked at %s", s.Node, at(s.t))
+		l.loseGroup(s.group, s.t, "%s, which answers in the place of another server, did not have the hold when it was asked at %s", s.Node, at(s.t))
 		l.forked = l.forked || l.forkedBy(s.group, s.t)
 	case expired && l.forkedBy(s.group, s.t) && livesElsewhere(l.o.own, s):
-		l.lose(s.group, s.t, "another server took the place of %s and renewed the hold, and %s did not hear of that when it was asked at %s", s.Node, s.Node, at(s.t))
+		l.loseGroup(s.group, s.t, "another server took the place of %s and renewed the hold, and %s did not hear of that when it was asked at %s", s.Node, s.Node, at(s.t))
 		l.forked = true
 	}
 }
@@ -190,7 +190,7 @@ func dropped(own *account, o *span) bool {
 // ownedElsewhere reports whether another server of a change's group had granted a
 // hold.
 func (t *trace) ownedElsewhere(k ownerLock, s *change) bool {
-	return slices.ContainsFunc(t.account(k).changes.between(0, s.t), func(c *change) bool {
+	return slices.ContainsFunc(t.accountOf(k).changes.between(0, s.t), func(c *change) bool {
 		return c.command() && c.holder == k.owner && c.group == s.group && c.Node != s.Node
 	})
 }
@@ -201,9 +201,9 @@ func livesElsewhere(own *account, s *change) bool {
 	return own.anyHeld(s.t, s.t, func(o *span) bool { return o.group == s.group && o.node != s.Node && !o.replica && o.led <= s.t })
 }
 
-// confirmed counts the replicas of a group that got a hold before its acquire
+// countConfirmed counts the replicas of a group that got a hold before its acquire
 // returned. A fault may have removed it since.
-func (t *trace) confirmed(group string, o *op) int {
+func (t *trace) countConfirmed(group string, o *op) int {
 	var nodes []string
 	for s := range o.own.heldAt(o.inv, o.ret) {
 		if s.group == group && s.node != group && !slices.Contains(nodes, s.node) {

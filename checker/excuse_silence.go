@@ -7,10 +7,10 @@ import (
 	"github.com/holdfast-go/holdfast/checker/history"
 )
 
-// inherentSilence decides violations of progress and leftover keys. Without a
+// whySilenceInherent decides violations of progress and leftover keys. Without a
 // lease nothing ends the hold of a dead owner, or of one whose release never
 // reached a server. A session ends both, once servers can notice its end.
-func (t *trace) inherentSilence(lock string, by int64) string {
+func (t *trace) whySilenceInherent(lock string, by int64) string {
 	if t.claims.Lease || t.claims.Session > 0 && !t.unheardEnd(by) {
 		return ""
 	}

@@ -30,7 +30,7 @@ type faultLog struct {
 func newFaultLog(h *history.History, pace allowances) *faultLog {
 	t := &faultLog{faults: faultSpans(h, pace.settling), struck: map[strike]int64{}, pace: pace}
 	for _, f := range t.faults {
-		t.healed.add(f.to)
+		t.healed.addEnd(f.to)
 	}
 	return t
 }
@@ -118,14 +118,14 @@ func (s *faultSpan) groups() []string {
 
 // overlap is the part of [from, to] that the selected faults cover, each extended
 // by extra.
-func (t *faultLog) overlap(from, to, extra int64, pick func(*faultSpan) bool) int64 {
-	return t.overlapBy(from, to, extra, func(*faultSpan) int64 { return extra }, pick)
+func (l *faultLog) overlap(from, to, extra int64, pick func(*faultSpan) bool) int64 {
+	return l.overlapBy(from, to, extra, func(*faultSpan) int64 { return extra }, pick)
 }
 
 // disturbance is the part of [from, to] in which the selected faults may disturb a
 // client: while they last, and until it tries again.
-func (t *faultLog) disturbance(from, to int64, pick func(*faultSpan) bool) int64 {
-	return t.overlapBy(from, to, pauseOfDial, func(f *faultSpan) int64 {
+func (l *faultLog) disturbance(from, to int64, pick func(*faultSpan) bool) int64 {
+	return l.overlapBy(from, to, pauseOfDial, func(f *faultSpan) int64 {
 		if f.Refuses || f.StopsNode {
 			return pauseOfDial
 		}
@@ -135,10 +135,10 @@ func (t *faultLog) disturbance(from, to int64, pick func(*faultSpan) bool) int64
 
 // overlapBy is overlap with faults that are extended by different times, none by
 // more than most.
-func (t *faultLog) overlapBy(from, to, most int64, extra func(*faultSpan) int64, pick func(*faultSpan) bool) int64 {
+func (l *faultLog) overlapBy(from, to, most int64, extra func(*faultSpan) int64, pick func(*faultSpan) bool) int64 {
 	var parts [][2]int64
-	for i := t.healed.before(t.faultsBefore(to), from-most); i >= 0; i = t.healed.before(i, from-most) {
-		s := t.faults[i]
+	for i := l.healed.lastBefore(l.faultsBefore(to), from-most); i >= 0; i = l.healed.lastBefore(i, from-most) {
+		s := l.faults[i]
 		if a, b := max(s.from, from), min(plus(s.to, extra(s)), to); a < b && pick(s) {
 			parts = append(parts, [2]int64{a, b})
 		}
@@ -159,11 +159,11 @@ func (t *faultLog) overlapBy(from, to, most int64, extra func(*faultSpan) int64,
 // group of servers at a time. It is that time if none did. A request also waits for the
 // replies to the greeting of a new connection, so a fault on replies delays it too. A
 // server that refuses connections delays it for as long as go-redis dials again.
-func (t *faultLog) heldBack(client, group string, when int64) int64 {
-	since := when - t.pace.underway - t.pace.machine
-	for _, f := range t.faults[:t.faultsBefore(when)] {
+func (l *faultLog) heldBack(client, group string, when int64) int64 {
+	since := when - l.pace.underway - l.pace.machine
+	for _, f := range l.faults[:l.faultsBefore(when)] {
 		switch {
-		case !f.touchesLink(client, group) || plus(f.to, t.pace.underway) < when:
+		case !f.touchesLink(client, group) || plus(f.to, l.pace.underway) < when:
 		case f.holdsMessages() && !f.sparesRequests():
 			since = min(since, f.from)
 		case f.Refuses || f.StopsNode:
@@ -174,19 +174,19 @@ func (t *faultLog) heldBack(client, group string, when int64) int64 {
 }
 
 // clockFault reports whether the clock of a group's servers was moved by then.
-func (t *faultLog) clockFault(group string, by int64) bool {
-	return t.struckBy(by, "clock", group, func(s *faultSpan) bool { return s.MovesClock && s.touchesGroup(group) })
+func (l *faultLog) clockFault(group string, by int64) bool {
+	return l.struckBy(by, "clock", group, func(s *faultSpan) bool { return s.MovesClock && s.touchesGroup(group) })
 }
 
 // clockMoved reports whether the clock of any server was moved by then.
-func (t *faultLog) clockMoved(by int64) bool {
-	return slices.ContainsFunc(t.faults, func(f *faultSpan) bool { return f.from <= by && f.MovesClock })
+func (l *faultLog) clockMoved(by int64) bool {
+	return slices.ContainsFunc(l.faults, func(f *faultSpan) bool { return f.from <= by && f.MovesClock })
 }
 
 // replaced reports whether another server may have taken the place of one of a
 // group by then.
-func (t *faultLog) replaced(group string, by int64) bool {
-	return t.struckBy(by, "replaces", group, func(f *faultSpan) bool {
+func (l *faultLog) replaced(group string, by int64) bool {
+	return l.struckBy(by, "replaces", group, func(f *faultSpan) bool {
 		return f.touchesGroup(group) && f.replacesServer() && (f.Promotes || f.touchesPrimary(group))
 	})
 }
@@ -195,28 +195,28 @@ func (t *faultLog) replaced(group string, by int64) bool {
 // is the only one that does so until another time. After a promotion another one
 // answers, and in a fork either one may. A server that stopped and came back is the
 // same: its log says what it has carried out.
-func (t *faultLog) stillAnswers(group string, from, to int64) bool {
-	return !slices.ContainsFunc(t.faults, func(f *faultSpan) bool {
+func (l *faultLog) stillAnswers(group string, from, to int64) bool {
+	return !slices.ContainsFunc(l.faults, func(f *faultSpan) bool {
 		return f.from <= to && f.touchesGroup(group) && (f.Forks || f.Promotes && f.from >= from)
 	})
 }
 
 // forkedBy reports whether two servers of a group may have answered at once by then.
-func (t *faultLog) forkedBy(group string, by int64) bool {
-	return slices.ContainsFunc(t.faults, func(f *faultSpan) bool { return f.Forks && f.from <= by && f.touchesGroup(group) })
+func (l *faultLog) forkedBy(group string, by int64) bool {
+	return slices.ContainsFunc(l.faults, func(f *faultSpan) bool { return f.Forks && f.from <= by && f.touchesGroup(group) })
 }
 
 // disturbed reports whether a server of a group may have missed commands or have
 // been replaced by then.
-func (t *faultLog) disturbed(group string, by int64) bool {
-	return t.struckBy(by, "disturbs", group, func(s *faultSpan) bool {
+func (l *faultLog) disturbed(group string, by int64) bool {
+	return l.struckBy(by, "disturbs", group, func(s *faultSpan) bool {
 		return s.touchesGroup(group) && (s.replacesServer() || s.Cuts || s.HoldsReplication || s.MovesClock)
 	})
 }
 
 // faultsBefore counts the faults that struck before a time.
-func (t *faultLog) faultsBefore(when int64) int {
-	return sort.Search(len(t.faults), func(i int) bool { return t.faults[i].from >= when })
+func (l *faultLog) faultsBefore(when int64) int {
+	return sort.Search(len(l.faults), func(i int) bool { return l.faults[i].from >= when })
 }
 
 // strike is a kind of faults, and their client or group.
@@ -224,15 +224,15 @@ type strike struct{ kind, target string }
 
 // struckBy reports whether a fault of a kind has struck by a time, which may be never.
 // The same kind and target always come with the same pick.
-func (t *faultLog) struckBy(by int64, kind, target string, pick func(*faultSpan) bool) bool {
+func (l *faultLog) struckBy(by int64, kind, target string, pick func(*faultSpan) bool) bool {
 	k := strike{kind, target}
-	when, known := t.struck[k]
+	when, known := l.struck[k]
 	if !known {
 		when = never
-		if i := slices.IndexFunc(t.faults, pick); i >= 0 {
-			when = t.faults[i].from
+		if i := slices.IndexFunc(l.faults, pick); i >= 0 {
+			when = l.faults[i].from
 		}
-		t.struck[k] = when
+		l.struck[k] = when
 	}
 	return when != never && when <= by
 }

@@ -66,12 +66,12 @@ func newIndex(h *history.History) *index {
 		switch e.Kind {
 		case history.Invoke:
 			o := &all[len(t.ops)]
-			o.begin(e)
-			t.invoked(o)
+			o.beginWith(e)
+			t.addOp(o)
 		case history.OK, history.Fail, history.Info:
-			t.op(e.Op).returned(e)
+			t.op(e.Op).returnWith(e)
 		case history.Note:
-			t.note(e)
+			t.addNote(e)
 		case history.Server:
 			t.logged = append(t.logged, e)
 		case history.End:
@@ -99,8 +99,8 @@ func (a *account) heldAt(from, to int64) iter.Seq[*span] {
 	return func(yield func(*span) bool) {
 		x := &a.spans
 		n := search(len(x.all), &x.near, func(i int) bool { return x.all[i].from > to })
-		for i := x.ends.before(n, from); i >= 0 && yield(x.all[i]); {
-			i = x.ends.before(i, from)
+		for i := x.ends.lastBefore(n, from); i >= 0 && yield(x.all[i]); {
+			i = x.ends.lastBefore(i, from)
 		}
 	}
 }
@@ -115,43 +115,43 @@ func (a *account) anyHeld(from, to int64, picks func(*span) bool) bool {
 	return false
 }
 
-func (t *index) indexCalls() {
-	t.calls, t.asked = map[clientLock]*calls{}, map[string]*callsOf{}
+func (x *index) indexCalls() {
+	x.calls, x.asked = map[clientLock]*calls{}, map[string]*callsOf{}
 	byAccount := map[*account]*calls{}
-	for _, o := range t.ops {
+	for _, o := range x.ops {
 		if o.own == nil {
 			continue
 		}
 		all := byAccount[o.own]
 		if all == nil {
 			k := clientLock{o.client, o.lock}
-			if all = t.calls[k]; all == nil {
+			if all = x.calls[k]; all == nil {
 				all = &calls{}
-				t.calls[k] = all
+				x.calls[k] = all
 			}
 			byAccount[o.own] = all
 		}
-		all.of(o.f).add(o)
+		all.of(o.f).addCall(o)
 		if o.f == history.Acquire {
-			asked := t.asked[o.lock]
+			asked := x.asked[o.lock]
 			if asked == nil {
 				asked = &callsOf{}
-				t.asked[o.lock] = asked
+				x.asked[o.lock] = asked
 			}
-			asked.add(o)
+			asked.addCall(o)
 		}
 	}
 }
 
 // openOp finds an operation of a client that was open at a time: the one
 // invoked first.
-func (t *index) openOp(client, lock string, f history.Func, when int64) *op {
-	all := t.calls[clientLock{client, lock}]
+func (x *index) openOp(client, lock string, f history.Func, when int64) *op {
+	all := x.calls[clientLock{client, lock}]
 	if all == nil {
 		return nil
 	}
 	var first *op
-	for o := range all.of(f).during(when, when) {
+	for o := range all.of(f).openDuring(when, when) {
 		first = o
 	}
 	return first
@@ -159,15 +159,15 @@ func (t *index) openOp(client, lock string, f history.Func, when int64) *op {
 
 // grantOf finds the acquire behind an owner's hold on a server at a time: the
 // latest successful or open one invoked before.
-func (t *index) grantOf(owner, lock string, when int64) *op {
-	return t.account(ownerLock{owner, lock}).ops.last(when, func(o *op) bool {
+func (x *index) grantOf(owner, lock string, when int64) *op {
+	return x.accountOf(ownerLock{owner, lock}).ops.last(when, func(o *op) bool {
 		return o.f == history.Acquire && (o.kind == history.OK || o.ret >= when)
 	})
 }
 
 // othersAsk reports whether another acquire of the lock was open during one.
-func (t *index) othersAsk(acquire *op) bool {
-	for o := range t.asked[acquire.lock].during(acquire.inv, acquire.ret) {
+func (x *index) othersAsk(acquire *op) bool {
+	for o := range x.asked[acquire.lock].openDuring(acquire.inv, acquire.ret) {
 		if o != acquire {
 			return true
 		}
@@ -183,55 +183,55 @@ func filled(c history.Terms) history.Terms {
 
 type ownerLock struct{ owner, lock string }
 
-// invoked indexes an operation at its invocation.
-func (t *index) invoked(o *op) {
-	o.n = int32(len(t.ops))
-	t.ops = append(t.ops, o)
-	t.byID.put(o)
+// addOp indexes an operation at its invocation.
+func (x *index) addOp(o *op) {
+	o.n = int32(len(x.ops))
+	x.ops = append(x.ops, o)
+	x.byID.putOp(o)
 	k := ownerLock{o.owner, o.lock}
 	if o.f == history.Extend {
-		o.own = t.account(k)
+		o.own = x.accountOf(k)
 		o.own.extensions = append(o.own.extensions, o)
 	}
 	if !o.onLock() {
-		t.client[o.owner] = o.client
+		x.client[o.owner] = o.client
 		return
 	}
-	if o.own = t.account(k); len(o.own.ops.all) == 0 {
-		t.client[o.owner] = o.client
-		t.owners = append(t.owners, k)
+	if o.own = x.accountOf(k); len(o.own.ops.all) == 0 {
+		x.client[o.owner] = o.client
+		x.owners = append(x.owners, k)
 	}
-	if t.byLock[o.lock] == nil {
-		t.locks = append(t.locks, o.lock)
+	if x.byLock[o.lock] == nil {
+		x.locks = append(x.locks, o.lock)
 	}
 	o.own.ops.all = append(o.own.ops.all, o)
-	t.byLock[o.lock] = append(t.byLock[o.lock], o)
+	x.byLock[o.lock] = append(x.byLock[o.lock], o)
 }
 
-// note indexes a note about a client.
-func (t *index) note(e *history.Event) {
-	t.notes = append(t.notes, e)
+// addNote indexes a note about a client.
+func (x *index) addNote(e *history.Event) {
+	x.notes = append(x.notes, e)
 	switch e.F {
 	case history.Lost:
-		t.notesOf[e.Client] = append(t.notesOf[e.Client], e)
+		x.notesOf[e.Client] = append(x.notesOf[e.Client], e)
 	case history.Stopped:
-		t.stops[e.Client] = append(t.stops[e.Client], e)
+		x.stops[e.Client] = append(x.stops[e.Client], e)
 	case history.Crashed:
-		t.notesOf[e.Client] = append(t.notesOf[e.Client], e)
-		t.crashed[e.Client] = e.Time
+		x.notesOf[e.Client] = append(x.notesOf[e.Client], e)
+		x.crashed[e.Client] = e.Time
 		if e.Began() < e.Time {
-			t.closing[e.Client] = e.Began()
+			x.closing[e.Client] = e.Began()
 		}
 	case history.Closed:
-		if _, already := t.closed[e.Client]; !already {
-			t.closing[e.Client], t.closed[e.Client] = e.Began(), e.Time
+		if _, already := x.closed[e.Client]; !already {
+			x.closing[e.Client], x.closed[e.Client] = e.Began(), e.Time
 		}
 	}
 }
 
 // leaseOf is the duration of an acquire's hold without a renewal; never if the
 // lock has no lease or none was requested.
-func (t *index) leaseOf(o *op) int64 { return leaseUnder(t.claims, o) }
+func (x *index) leaseOf(o *op) int64 { return leaseUnder(x.claims, o) }
 
 func leaseUnder(c history.Terms, o *op) int64 {
 	if !c.Lease || o.args.Lease == 0 {
@@ -247,35 +247,35 @@ const closingSlack = 100 * millisecond
 // mayBeClosing reports whether a client may have been closing its lock handle at a time.
 // A client that did not note the beginning of its close may have begun after its last
 // grant.
-func (t *index) mayBeClosing(client string, when int64) bool {
-	closed := t.closed.at(client)
-	if began := t.closing.at(client); began < closed {
+func (x *index) mayBeClosing(client string, when int64) bool {
+	closed := x.closed.at(client)
+	if began := x.closing.at(client); began < closed {
 		return began <= when
 	}
-	return closed != never && !slices.ContainsFunc(t.ops, func(o *op) bool {
+	return closed != never && !slices.ContainsFunc(x.ops, func(o *op) bool {
 		return o.client == client && o.granted() && o.ret > when && o.ret <= closed
 	})
 }
 
-// lockOf names the lock of a Server event: its own field, else the key if a lock
+// lockOfEvent names the lock of a Server event: its own field, else the key if a lock
 // has that name, else the only lock.
-func (t *index) lockOf(e *history.Event) string {
+func (x *index) lockOfEvent(e *history.Event) string {
 	name := e.Lock
 	if name == "" {
 		name = e.Server.Key
 	}
-	if t.byLock[name] != nil {
+	if x.byLock[name] != nil {
 		return name
 	}
-	if len(t.locks) == 1 {
-		return t.locks[0]
+	if len(x.locks) == 1 {
+		return x.locks[0]
 	}
 	return e.Server.Key
 }
 
 // untilNext is how long an operation may be carried out: until it returned, or,
 // when its outcome is unknown, until its owner asked again.
-func (t *index) untilNext(o *op) int64 {
+func (x *index) untilNext(o *op) int64 {
 	if !o.unclear() {
 		return o.ret
 	}
@@ -284,16 +284,16 @@ func (t *index) untilNext(o *op) int64 {
 
 // commandOf reports whether a command of an operation's client made a change on
 // its lock.
-func (t *index) commandOf(c *change, o *op) bool {
+func (x *index) commandOf(c *change, o *op) bool {
 	return c.command() && c.By == o.client && c.lock == o.lock
 }
 
 // commandsOf yields the changes that an operation may have made, see commandOf.
-func (t *index) commandsOf(o *op) iter.Seq[*change] {
+func (x *index) commandsOf(o *op) iter.Seq[*change] {
 	return func(yield func(*change) bool) {
-		to := t.untilNext(o)
+		to := x.untilNext(o)
 		for _, c := range o.own.changes.from(o.inv) {
-			if c.t > to || t.commandOf(c, o) && !yield(c) {
+			if c.t > to || x.commandOf(c, o) && !yield(c) {
 				return
 			}
 		}
@@ -310,13 +310,13 @@ type step struct {
 
 // steps lists an owner's operations and notices about one lock, in order. At one
 // time, its operations come first.
-func (t *index) steps(k ownerLock) []step {
-	a := t.account(k)
+func (x *index) steps(k ownerLock) []step {
+	a := x.accountOf(k)
 	if a.steps != nil {
 		return a.steps
 	}
 	var told []step
-	for _, n := range t.notesOf[t.client[k.owner]] {
+	for _, n := range x.notesOf[x.client[k.owner]] {
 		if n.F == history.Lost && ((n.Owner != "" && n.Owner != k.owner) || (n.Lock != "" && n.Lock != k.lock)) {
 			continue
 		}
@@ -340,11 +340,11 @@ func (t *index) steps(k ownerLock) []step {
 	return out
 }
 
-// left is the number of holds that remain by the answer to a release, and that it
+// holdsLeft is the number of holds that remain by the answer to a release, and that it
 // therefore has not ended. For a release of unknown outcome the answer to its
 // repetition counts. It is 0 if no answer reports any.
-func (t *index) left(o *op) int {
-	if !t.claims.Reentrant || o.f != history.Release {
+func (x *index) holdsLeft(o *op) int {
+	if !x.claims.Reentrant || o.f != history.Release {
 		return 0
 	}
 	for o != nil && o.f == history.Release && o.kind == history.Info {

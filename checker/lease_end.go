@@ -19,10 +19,10 @@ func (t *trace) leaseOnServers(b *Belief) (from, to int64) {
 			by = max(b.To, o.own.ops.all[i+next].inv)
 		}
 	}
-	from, _ = t.arrival(b)
+	from, _ = t.grantOnServers(b)
 	if owed, known := t.owedUntil(b, by); known {
 		to = owed
-	} else if owed, since, found := t.foundOwn(b, o); found {
+	} else if owed, since, found := t.owedFromBefore(b, o); found {
 		from, to = since, owed
 	} else {
 		to = t.latestEnd(b, b.To)
@@ -40,9 +40,9 @@ func (t *trace) owedUntil(b *Belief, by int64) (owed int64, byLog bool) {
 	return max(owed, t.owedByClient(b, by)), byLog
 }
 
-// arrival is when a hold was on enough servers, and whether the server log shows
+// grantOnServers is when a hold was on enough servers, and whether the server log shows
 // that. Without the log it is when the client got the reply.
-func (t *trace) arrival(c *Belief) (int64, bool) {
+func (t *trace) grantOnServers(c *Belief) (int64, bool) {
 	o := t.op(c.AcquireOp)
 	groups := make([]string, 0, fewServers)
 	when := o.ret
@@ -178,10 +178,10 @@ func (t *trace) onServer(lease int64) int64 {
 	return max(lease, t.claims.LeaseMin) + t.claims.LeaseSlack
 }
 
-// foundOwn returns until when, and since when, a server owes the hold of a belief, if the server had it
+// owedFromBefore returns until when, and since when, a server owes the hold of a belief, if the server had it
 // before the request and kept it unchanged. A hold that is renewed promises no lease of
 // its own.
-func (t *trace) foundOwn(c *Belief, o *op) (owed, since int64, found bool) {
+func (t *trace) owedFromBefore(c *Belief, o *op) (owed, since int64, found bool) {
 	if t.claims.Nodes > 1 || c.Renewed || c.Lease == 0 || o.res.Count > 1 || t.clockMoved(o.ret) {
 		return 0, 0, false
 	}

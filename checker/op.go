@@ -38,8 +38,8 @@ func (o *op) granted() bool { return o.f == history.Acquire && o.kind == history
 // failed reports whether the operation failed with an error class.
 func (o *op) failed(class string) bool { return o.kind == history.Fail && o.res.Error == class }
 
-// begin makes it the operation that an event begins.
-func (o *op) begin(e *history.Event) {
+// beginWith makes it the operation that an event begins.
+func (o *op) beginWith(e *history.Event) {
 	*o = op{
 		id: e.Op, f: e.F, client: e.Client, owner: e.Owner, lock: e.Lock, inv: e.Time, ret: never,
 		kind: history.Invoke, args: &noArgs, res: &noResult,
@@ -49,8 +49,8 @@ func (o *op) begin(e *history.Event) {
 	}
 }
 
-// returned notes the return of the operation.
-func (o *op) returned(e *history.Event) {
+// returnWith notes the return of the operation.
+func (o *op) returnWith(e *history.Event) {
 	o.kind, o.ret = e.Kind, e.Time
 	if e.Result != nil {
 		o.res = e.Result

@@ -45,7 +45,7 @@ func (j cleanupJudge) judge() Verdict {
 	}
 	v := violation(j.endTime, nil, "left behind at the end: %s", strings.Join(left, ", "))
 	if len(j.end.Keys) > 0 && len(left) == 1 {
-		v = inherently(v, j.inherentKeys())
+		v = inherently(v, j.whyKeysInherent())
 	}
 	return v
 }
@@ -87,12 +87,12 @@ func inWords(stack string) string {
 	return lines[0]
 }
 
-// inherentKeys returns the reason why leftover keys are inherent: a lock without a
+// whyKeysInherent returns the reason why leftover keys are inherent: a lock without a
 // lease keeps the holds of its dead owners.
-func (j cleanupJudge) inherentKeys() string {
+func (j cleanupJudge) whyKeysInherent() string {
 	why := ""
 	for _, lock := range j.locks {
-		why = cmp.Or(why, j.inherentSilence(lock, j.endTime))
+		why = cmp.Or(why, j.whySilenceInherent(lock, j.endTime))
 	}
 	return why
 }

@@ -34,7 +34,7 @@ func (j countJudge) judge() Verdict {
 		return v
 	}
 	for _, k := range j.owners {
-		for _, x := range []Verdict{j.serverCounts(k), j.ghostHold(k), j.countsLeft(k)} {
+		for _, x := range []Verdict{j.judgeServerCounts(k), j.judgeGhosts(k), j.judgeCountsLeft(k)} {
 			if x.Outcome == Violated {
 				v = earlier(v, byServers(x))
 			}
@@ -97,7 +97,7 @@ func (j countJudge) countsOf(k ownerLock) Verdict {
 				if first != nil {
 					from = first.inv
 				}
-				if v = earlier(v, inherently(x, j.setBack(k, from, s.t))); v.Faulty() {
+				if v = earlier(v, inherently(x, j.whyHoldSetBack(k, from, s.t))); v.Faulty() {
 					return v
 				}
 			}
@@ -139,9 +139,9 @@ func (j countJudge) mayHaveLost(k ownerLock, before, o *op) bool {
 	return false
 }
 
-// serverCounts checks that no command gave an owner more holds on a server than it
+// judgeServerCounts checks that no command gave an owner more holds on a server than it
 // has or is acquiring.
-func (j countJudge) serverCounts(k ownerLock) Verdict {
+func (j countJudge) judgeServerCounts(k ownerLock) Verdict {
 	steps := j.steps(k)
 	v := Verdict{Outcome: OutcomeOK}
 	late := map[string]int{} // node -> holds of late requests, which are inherent
@@ -149,7 +149,7 @@ func (j countJudge) serverCounts(k ownerLock) Verdict {
 	var extra int // an acquire that failed, or its leave from the queue, may still be on its way
 	var open *op
 	next := 0
-	for _, c := range j.account(k).changes.all {
+	for _, c := range j.accountOf(k).changes.all {
 		for next < len(steps) && steps[next].t <= c.t {
 			s := steps[next]
 			switch {
@@ -192,7 +192,7 @@ func (j countJudge) serverCounts(k ownerLock) Verdict {
 			}
 			x := violation(c.t, opIDs(open, j.grantOf(k.owner, k.lock, c.t)), "%s counted %s of %s at %s; %s",
 				c.Node, english.Count(c.Count, "hold"), k.owner, at(c.t), asked)
-			if v = earlier(v, inherently(x, j.forgotRequest(k, c))); v.Faulty() {
+			if v = earlier(v, inherently(x, j.whyRequestForgotten(k, c))); v.Faulty() {
 				return v
 			}
 			late[c.Node] += c.Count - allowed
@@ -229,9 +229,9 @@ func mostAsked(steps []step, from, to int64) int {
 	return max(most, b.hi)
 }
 
-// ghostHold checks that an owner without holds has none on the servers. It excuses
+// judgeGhosts checks that an owner without holds has none on the servers. It excuses
 // servers that a fault may have cut off or set back.
-func (j countJudge) ghostHold(k ownerLock) Verdict {
+func (j countJudge) judgeGhosts(k ownerLock) Verdict {
 	if _, crashed := j.crashed[j.client[k.owner]]; crashed {
 		return Verdict{Outcome: OutcomeOK}
 	}
@@ -279,7 +279,7 @@ func (t *trace) innerEnds(k ownerLock) iter.Seq[innerEnd] {
 		}
 		var outer []*op
 		unclear := false
-		for _, o := range t.account(k).ops.all {
+		for _, o := range t.accountOf(k).ops.all {
 			when := int64(never)
 			switch {
 			case o.granted() && o.res.Count <= 1:
@@ -315,7 +315,7 @@ func (t *trace) takenBackBy(o *op) int64 {
 		if s.replica {
 			continue
 		}
-		if from, excused := t.free(o, s); !excused {
+		if from, excused := t.noObstacleFrom(o, s); !excused {
 			return max(from, o.ret) + t.allow.takingBack
 		}
 	}
@@ -340,9 +340,9 @@ func (t *trace) leftOnServer(o *op, when int64) *change {
 	return nil
 }
 
-// countsLeft checks that the server counts no more holds of an owner than the end of an
+// judgeCountsLeft checks that the server counts no more holds of an owner than the end of an
 // inner hold has left.
-func (j countJudge) countsLeft(k ownerLock) Verdict {
+func (j countJudge) judgeCountsLeft(k ownerLock) Verdict {
 	v := Verdict{Outcome: OutcomeOK}
 	for e := range j.innerEnds(k) {
 		if e.left.Count > len(e.outer) {

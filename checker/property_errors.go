@@ -33,15 +33,15 @@ func (j errorsJudge) judge() Verdict {
 	for _, o := range j.ops {
 		v = earlier(v, j.classOf(o))
 		if len(j.changes) > 0 {
-			v = earlier(v, j.contradicted(o))
+			v = earlier(v, j.judgeAnswer(o))
 			v = earlier(v, j.hadNoEffect(o))
 		}
 	}
 	for _, n := range j.notes {
-		v = earlier(v, j.falseAlarm(n))
+		v = earlier(v, j.judgeNotice(n))
 	}
 	for i := range j.beliefs {
-		v = earlier(v, j.wronglyLost(&j.beliefs[i]))
+		v = earlier(v, j.judgeLostGrant(&j.beliefs[i]))
 	}
 	return v
 }
@@ -68,7 +68,7 @@ func (j errorsJudge) classOf(o *op) Verdict {
 	if o.f == history.Release && o.kind == history.Fail && class == history.ErrLost && !j.hadHold(o) {
 		return violation(o.ret, opIDs(o), "the release of %s reported a loss at %s; its owner held nothing", o.owner, at(o.ret))
 	}
-	if right && class == history.ErrUnknown && o.own != nil && j.h.Header.Order == history.TotalOrder && !j.mayEndUnknown(o) && j.keptBy(o) && j.cancelled(o) {
+	if right && class == history.ErrUnknown && o.own != nil && j.h.Header.Order == history.TotalOrder && !j.mayEndUnknown(o) && j.keptBy(o) && j.wasCancelled(o) {
 		return byServers(violation(o.ret, opIDs(o), "the release of %s ended at %s with an unknown outcome because the context of its caller had ended: nobody gave the hold back", o.owner, at(o.ret)))
 	}
 	if right && class == history.ErrUnknown && o.own != nil && j.h.Header.Order == history.TotalOrder && !j.mayEndUnknown(o) {
@@ -87,7 +87,7 @@ func (j errorsJudge) classOf(o *op) Verdict {
 	}
 	if o.f == history.Release && class == history.ErrCanceled {
 		why := "because the context of its caller had ended"
-		if j.h.Header.Order == history.TotalOrder && !j.cancelled(o) {
+		if j.h.Header.Order == history.TotalOrder && !j.wasCancelled(o) {
 			why = "as if the context of its caller had ended, which it had not"
 		}
 		return violation(o.ret, opIDs(o), "the release of %s was given up at %s %s: nobody gave the hold back", o.owner, at(o.ret), why)
@@ -106,8 +106,8 @@ func (j errorsJudge) classOf(o *op) Verdict {
 	return violation(o.ret, opIDs(o), "the %s of %s %s at %s with the class %q, which is not documented for it%s", o.f, o.owner, what, at(o.ret), class, said)
 }
 
-// cancelled reports whether a fault ended the context of an operation.
-func (j errorsJudge) cancelled(o *op) bool {
+// wasCancelled reports whether a fault ended the context of an operation.
+func (j errorsJudge) wasCancelled(o *op) bool {
 	return slices.ContainsFunc(j.faults, func(f *faultSpan) bool {
 		return f.Cancels && f.touchesClient(o.client) && f.from <= o.ret && plus(f.to, j.allow.settling) >= o.inv
 	})
@@ -146,7 +146,7 @@ func (j errorsJudge) hadNoEffect(o *op) Verdict {
 	tell := func(s *span, until int64) {
 		x := byServers(violation(o.ret, opIDs(o, j.grantOf(o.owner, o.lock, o.inv)),
 			"the release of %s succeeded at %s; %s held the lock for it until %s", o.owner, at(o.ret), s.node, at(until)))
-		v = earlier(v, inherently(x, j.setBack(k, o.inv, until)))
+		v = earlier(v, inherently(x, j.whyHoldSetBack(k, o.inv, until)))
 	}
 	for s := range o.own.heldAt(o.ret, o.ret) {
 		if s.replica || s.led > o.ret || s.from >= o.inv || s.to <= o.ret+j.allow.rounding || !j.stillAnswers(s.group, 0, o.ret) {
@@ -162,7 +162,7 @@ func (j errorsJudge) hadNoEffect(o *op) Verdict {
 				tell(s, min(s.to, again, j.endTime))
 			}
 		}
-		if j.claims.Nodes == 1 && !left || j.replaced(s.group, o.ret) || j.unheard(o, s) || j.keptAway(o, s) {
+		if j.claims.Nodes == 1 && !left || j.replaced(s.group, o.ret) || j.mayBeUnheard(o, s) || j.keptAway(o, s) {
 			continue
 		}
 		if maker := o.own.ops.last(s.from, isAcquire); maker != nil && j.ofEarlyRound(maker, s) {
@@ -211,10 +211,10 @@ func (j errorsJudge) keptAway(release *op, s *span) bool {
 	})
 }
 
-// unheard reports whether a hold on one of several servers may come from an attempt
+// mayBeUnheard reports whether a hold on one of several servers may come from an attempt
 // whose request or reply a fault blocked. A lock with a new value for every attempt does
 // not know that hold. It must end the hold only if it claims to take acquires back.
-func (j errorsJudge) unheard(release *op, s *span) bool {
+func (j errorsJudge) mayBeUnheard(release *op, s *span) bool {
 	return j.claims.Nodes > 1 && !j.claims.TakesBack && slices.ContainsFunc(j.faults, func(f *faultSpan) bool {
 		return (f.keepsReplies() || f.HoldsRequests) && f.from <= s.from+j.allow.underway && s.from <= plus(f.to, j.allow.healing) && f.touchesLink(release.client, s.group)
 	})
@@ -243,22 +243,22 @@ func (j errorsJudge) orphanUntil(release *op, s *span) int64 {
 	return until
 }
 
-// contradicted compares an outcome with the changes on the servers meanwhile.
-func (j errorsJudge) contradicted(o *op) Verdict {
+// judgeAnswer compares an outcome with the changes on the servers meanwhile.
+func (j errorsJudge) judgeAnswer(o *op) Verdict {
 	switch {
 	case o.f == history.Release && o.failed(history.ErrNotHeld):
-		return j.deniesRelease(o)
+		return j.judgeDeniedRelease(o)
 	case o.f == history.Acquire && o.failed(history.ErrBusy):
-		return j.deniesGrant(o)
+		return j.judgeDeniedGrant(o)
 	case o.f == history.Release && o.kind == history.OK:
 		return j.releasedNothing(o)
 	}
 	return Verdict{Outcome: OutcomeOK}
 }
 
-// deniesRelease finds a release that reported no hold although it had released one.
+// judgeDeniedRelease finds a release that reported no hold although it had released one.
 // Fewer servers than a quorum had no hold.
-func (j errorsJudge) deniesRelease(o *op) Verdict {
+func (j errorsJudge) judgeDeniedRelease(o *op) Verdict {
 	var groups []string
 	for _, c := range o.own.changes.between(o.inv, o.ret) {
 		if !j.commandOf(c, o) || !c.givesBack(o.owner) || slices.Contains(groups, c.group) {
@@ -266,15 +266,15 @@ func (j errorsJudge) deniesRelease(o *op) Verdict {
 		}
 		if groups = append(groups, c.group); len(groups) >= j.claims.Quorum {
 			return inherently(byServers(violation(o.ret, opIDs(o, j.grantOf(o.owner, o.lock, o.inv)),
-				"the release of %s reported at %s that its owner held nothing; it had released its hold on %s at %s", o.owner, at(o.ret), c.Node, at(c.t))), j.forgotten(o))
+				"the release of %s reported at %s that its owner held nothing; it had released its hold on %s at %s", o.owner, at(o.ret), c.Node, at(c.t))), j.whyForgotten(o))
 		}
 	}
 	return Verdict{Outcome: OutcomeOK}
 }
 
-// deniesGrant finds an acquire that reported a busy lock although the servers had
+// judgeDeniedGrant finds an acquire that reported a busy lock although the servers had
 // granted it, or although there was no obstacle.
-func (j errorsJudge) deniesGrant(o *op) Verdict {
+func (j errorsJudge) judgeDeniedGrant(o *op) Verdict {
 	type grant struct{ at, until int64 }
 	groups := map[string]grant{} // that granted it and kept it
 	for _, c := range o.own.changes.between(o.inv, o.ret) {
@@ -351,7 +351,7 @@ func (j errorsJudge) releasedSince(o *op) int64 {
 // server, no other open acquire, and no fault. If the lock is not reentrant, an
 // earlier hold of its owner is an obstacle too.
 func (j errorsJudge) nobodyElse(o *op) bool {
-	held := j.account(ownerLock{"", o.lock}).anyHeld(o.inv-slackOfServers, o.ret, func(s *span) bool {
+	held := j.accountOf(ownerLock{"", o.lock}).anyHeld(o.inv-slackOfServers, o.ret, func(s *span) bool {
 		return s.holder != o.owner || !j.claims.Reentrant && s.from < o.inv
 	})
 	return !held && !j.othersAsk(o) && j.overlap(o.inv, o.ret, j.allow.settling, anyFault) == 0
@@ -361,7 +361,7 @@ func (j errorsJudge) nobodyElse(o *op) bool {
 // instead of its own.
 func (j errorsJudge) tookAnother(o *op) *change {
 	var other *change
-	for _, c := range j.account(ownerLock{"", o.lock}).changes.between(o.inv, o.ret) {
+	for _, c := range j.accountOf(ownerLock{"", o.lock}).changes.between(o.inv, o.ret) {
 		if !j.commandOf(c, o) || c.was == "" || !c.givesBack(c.was) {
 			continue
 		}

@@ -8,11 +8,11 @@ import (
 	"github.com/holdfast-go/holdfast/checker/history"
 )
 
-// falseAlarm checks that nobody gets a notice of loss while the servers keep the
+// judgeNotice checks that nobody gets a notice of loss while the servers keep the
 // hold. A holder may give up its hold early by a margin for drifting clocks, but
 // not by a quarter of its lease. A fault since the acquire may have hidden the
 // server's state from the client, or the client's requests from the server.
-func (j errorsJudge) falseAlarm(n *history.Event) Verdict {
+func (j errorsJudge) judgeNotice(n *history.Event) Verdict {
 	v := Verdict{Outcome: OutcomeOK}
 	if n.F != history.Lost {
 		return v
@@ -26,16 +26,16 @@ func (j errorsJudge) falseAlarm(n *history.Event) Verdict {
 				break
 			}
 			if c.Client == n.Client && (n.Owner == "" || c.Owner == n.Owner) && (n.Lock == "" || c.Lock == n.Lock) {
-				v = earlier(v, j.kept(c, n.Time))
+				v = earlier(v, j.judgeKeptHold(c, n.Time))
 			}
 		}
 	}
 	return v
 }
 
-// wronglyLost checks that an owner has really lost its hold if its release reports
+// judgeLostGrant checks that an owner has really lost its hold if its release reports
 // a loss or no hold. The release may repeat others without an answer.
-func (j errorsJudge) wronglyLost(c *Belief) Verdict {
+func (j errorsJudge) judgeLostGrant(c *Belief) Verdict {
 	o := j.op(c.EndOp)
 	for o != nil && o.f == history.Release && o.kind == history.Info {
 		o = o.next()
@@ -43,7 +43,7 @@ func (j errorsJudge) wronglyLost(c *Belief) Verdict {
 	if o == nil || o.f != history.Release || o.kind != history.Fail || j.refusedAsClosed(o) {
 		return Verdict{Outcome: OutcomeOK}
 	}
-	v := j.kept(c, o.ret)
+	v := j.judgeKeptHold(c, o.ret)
 	if v.Outcome == Violated {
 		v.Ops = append(v.Ops, o.id)
 	}
@@ -56,16 +56,16 @@ func (j errorsJudge) groupsAnsweringFor(c *Belief, when int64) int {
 	return j.groupsHolding(c.Lock, c.Owner, when, when, func(s *span) bool { return !s.replica && s.led <= when && j.stillAnswers(s.group, s.led, when) })
 }
 
-// kept checks that the servers did not keep a hold whose owner was notified of its
+// judgeKeptHold checks that the servers did not keep a hold whose owner was notified of its
 // loss. A fault may have hidden their state from its client. And a release may leave
 // outer holds whose leases are over: with it the lock is free.
-func (j errorsJudge) kept(c *Belief, told int64) Verdict {
+func (j errorsJudge) judgeKeptHold(c *Belief, told int64) Verdict {
 	o := j.op(c.AcquireOp)
 	if c.Lease == 0 || j.mayBeClosing(c.Client, told) || j.groupsAnsweringFor(c, told) < j.claims.Quorum {
 		return Verdict{Outcome: OutcomeOK}
 	}
 	owed, ok := j.owedByServers(c, told)
-	if !ok || owed == never || owed-told <= j.margin(c)+j.allow.rounding {
+	if !ok || owed == never || owed-told <= j.marginOf(c)+j.allow.rounding {
 		return Verdict{Outcome: OutcomeOK}
 	}
 	held, releasing := j.heldBy(c, told)
@@ -81,15 +81,15 @@ func (j errorsJudge) kept(c *Belief, told int64) Verdict {
 		for _, a := range held {
 			known = max(known, j.knownEnd(a, told))
 		}
-		if told >= known-j.margin(c)-j.allow.underway-j.allow.machine {
+		if told >= known-j.marginOf(c)-j.allow.underway-j.allow.machine {
 			return Verdict{Outcome: OutcomeOK}
 		}
 	}
 	return byServers(violation(told, opIDs(o), "the lock notified %s of the loss of its hold at %s; the servers kept it until %s", c.Owner, at(told), at(owed)))
 }
 
-// margin is the time by which a holder may give up its hold early.
-func (j errorsJudge) margin(c *Belief) int64 { return max(j.claims.Margin, c.Lease/4) }
+// marginOf is the time by which a holder may give up its hold early.
+func (j errorsJudge) marginOf(c *Belief) int64 { return max(j.claims.Margin, c.Lease/4) }
 
 // heldBy lists the acquires whose holds the owner of a belief has at a time, outermost
 // first. It leaves out those that the owner is releasing or has released.
@@ -106,7 +106,7 @@ func (j errorsJudge) heldBy(c *Belief, when int64) (held []*op, releasing bool) 
 		case s.ret && s.o.granted():
 			held, left = append(held[:left], s.o), left+1
 		case s.o.f == history.Release && !s.ret && left > 0:
-			if known := j.left(s.o); known > 0 { // it may repeat one without an answer
+			if known := j.holdsLeft(s.o); known > 0 { // it may repeat one without an answer
 				left = min(known, len(held))
 			} else {
 				left--

@@ -91,15 +91,15 @@ func (t *trace) judgeOverlap(o Overlap) *contradiction {
 	first, second, when, byLog := t.orderOfGrants(o)
 	p := &contradiction{first: first, second: second, length: o.To - o.From}
 	p.class, p.owed, p.server = t.classOfOverlap(first, second, when, byLog)
-	p.why = t.inherentOverlap(p)
+	p.why = t.whyOverlapInherent(p)
 	return p
 }
 
 // orderOfGrants returns two beliefs as the servers granted them, when they granted the
 // second, and whether the server log shows that. Without it the answers give the order.
 func (t *trace) orderOfGrants(o Overlap) (first, second *Belief, when int64, byLog bool) {
-	when, byLog = t.arrival(o.B)
-	if other, known := t.arrival(o.A); byLog && known && when < other {
+	when, byLog = t.grantOnServers(o.B)
+	if other, known := t.grantOnServers(o.A); byLog && known && when < other {
 		return o.B, o.A, other, true // the answer to the first came late
 	}
 	return o.A, o.B, when, byLog

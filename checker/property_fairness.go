@@ -29,10 +29,10 @@ const arrivalSlack = 50 * millisecond
 // (2), greet (2), and learn that the server forgot the script (2).
 const messagesAgain = 7
 
-// arrives is when an acquire has certainly arrived. The first request of a client has
+// arrivalOf is when an acquire has certainly arrived. The first request of a client has
 // to find the servers and load its script as well. answered is when each client had
 // its first answer.
-func (j fairnessJudge) arrives(o *op, answered map[string]int64) int64 {
+func (j fairnessJudge) arrivalOf(o *op, answered map[string]int64) int64 {
 	messages := int64(messagesOfRequest)
 	if first, any := answered[o.client]; any && first <= o.inv {
 		messages = messagesAgain
@@ -64,7 +64,7 @@ func (j fairnessJudge) judge() Verdict {
 			if !granted || a.inv >= b.inv {
 				break
 			}
-			if a.owner == b.owner || j.arrives(a, answered) >= b.inv || !j.stillWaiting(a, b.ret) || b.res.Count > 1 {
+			if a.owner == b.owner || j.arrivalOf(a, answered) >= b.inv || !j.stillWaiting(a, b.ret) || b.res.Count > 1 {
 				continue
 			}
 			if j.overlap(a.inv, b.ret, j.allow.healing, touches(a.client)) > 0 {

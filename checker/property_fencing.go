@@ -46,11 +46,11 @@ func (j fencingJudge) judge() Verdict {
 		if b != nil {
 			x := violation(a.From, opIDs(j.op(b.AcquireOp), ao), "%s was granted the lock at %s with token %d; the highest token before was %d, of %s at %s",
 				a.Owner, at(a.From), a.Token, b.Token, b.Owner, at(b.From))
-			if v = earlier(v, inherently(x, j.inherentToken(a.From))); v.Faulty() {
+			if v = earlier(v, inherently(x, j.whyTokenInherent(a.From))); v.Faulty() {
 				return v
 			}
 		}
-		s.add(a)
+		s.addToken(a)
 	}
 	return v
 }
@@ -62,7 +62,7 @@ type tokens struct {
 	first   map[uint64]*Belief
 }
 
-func (s *tokens) add(c *Belief) {
+func (s *tokens) addToken(c *Belief) {
 	s.first[c.Token] = c
 	high := c
 	if n := len(s.highest); n > 0 && s.highest[n-1].Token > c.Token {

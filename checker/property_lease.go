@@ -23,16 +23,16 @@ type leaseJudge struct{ *trace }
 func (j leaseJudge) judge() Verdict {
 	v := Verdict{Outcome: OutcomeOK}
 	for _, k := range j.owners {
-		v = earlier(v, j.leasesOf(k))
+		v = earlier(v, j.judgeOwner(k))
 		if j.claims.LeasePerHold {
-			v = earlier(v, j.leasesLeft(k))
+			v = earlier(v, j.judgeInnerEnds(k))
 		}
 	}
 	for i := range j.beliefs {
-		v = earlier(v, j.grantedInTime(&j.beliefs[i]))
+		v = earlier(v, j.judgeGrant(&j.beliefs[i]))
 	}
 	for _, o := range j.ops {
-		v = earlier(v, j.extendedInTime(o))
+		v = earlier(v, j.judgeExtension(o))
 	}
 	return v
 }
@@ -56,16 +56,16 @@ func (t *trace) handedOn(k ownerLock, c *change) *op {
 	if !t.claims.Fairness {
 		return nil
 	}
-	others := t.account(ownerLock{"", k.lock})
+	others := t.accountOf(ownerLock{"", k.lock})
 	if !others.anyHeld(o.inv+1, c.t, func(s *span) bool { return s.holder != k.owner && s.from < c.t }) {
 		return nil // it did not wait
 	}
 	return o
 }
 
-// madeWhole checks that an owner renews in time a hold that was handed on with less
+// judgeHandedOn checks that an owner renews in time a hold that was handed on with less
 // than its lease. No other owner can renew it. Faults may block the renewal.
-func (j leaseJudge) madeWhole(c *change, o *op) Verdict {
+func (j leaseJudge) judgeHandedOn(c *change, o *op) Verdict {
 	if o.kind != history.OK || c.TTL >= o.args.Lease-2*j.allow.rounding {
 		return Verdict{Outcome: OutcomeOK}
 	}
@@ -132,10 +132,10 @@ func (t *trace) mayBeFor(c *change, o *op) bool {
 	return o.unclear() && c.grants() && c.By != "" && c.By != o.client
 }
 
-// grantedInTime checks that a grant returns while the servers still owe the hold, and
+// judgeGrant checks that a grant returns while the servers still owe the hold, and
 // states no longer validity. Without a validity, the lease counts from the request. A
 // process that was stopped meanwhile has an excuse.
-func (j leaseJudge) grantedInTime(c *Belief) Verdict {
+func (j leaseJudge) judgeGrant(c *Belief) Verdict {
 	o := j.op(c.AcquireOp)
 	stopped := j.overlap(o.inv, o.ret, 0, stops(c.Client)) > 0
 	if !j.claims.Lease || stopped {
@@ -149,7 +149,7 @@ func (j leaseJudge) grantedInTime(c *Belief) Verdict {
 	if until != 0 {
 		promised = until
 	}
-	if owed, _, found := j.foundOwn(c, o); found && owed+2*j.allow.rounding < promised {
+	if owed, _, found := j.owedFromBefore(c, o); found && owed+2*j.allow.rounding < promised {
 		return byServers(violation(o.ret, opIDs(o), "%s was granted the lock at %s for %s; the server had its hold from before, and owes it until %s only",
 			c.Owner, at(o.ret), long(promised-o.ret), at(owed)))
 	}
@@ -164,18 +164,18 @@ func (j leaseJudge) grantedInTime(c *Belief) Verdict {
 		return byServers(violation(o.ret, opIDs(o), "%s was granted the lock at %s with a validity until %s; the servers owe the hold until %s",
 			c.Owner, at(o.ret), at(until), at(owed)))
 	}
-	if j.claims.Drift != nil && until > owed-j.drift(c.Lease)+2*j.allow.rounding {
+	if j.claims.Drift != nil && until > owed-j.driftOf(c.Lease)+2*j.allow.rounding {
 		return byServers(violation(o.ret, opIDs(o),
 			"%s was granted the lock at %s with a validity until %s; the servers owe the hold until %s, and their clocks may run ahead by %s until then",
-			c.Owner, at(o.ret), at(until), at(owed), long(j.drift(c.Lease))))
+			c.Owner, at(o.ret), at(until), at(owed), long(j.driftOf(c.Lease))))
 	}
 	return Verdict{Outcome: OutcomeOK}
 }
 
-// leasesLeft checks that the end of an inner hold leaves its owner no longer lease than
+// judgeInnerEnds checks that the end of an inner hold leaves its owner no longer lease than
 // the outer holds have. Who renews them may count their lease from now. A request counts
 // from its send, and may be on its way.
-func (j leaseJudge) leasesLeft(k ownerLock) Verdict {
+func (j leaseJudge) judgeInnerEnds(k ownerLock) Verdict {
 	v := Verdict{Outcome: OutcomeOK}
 	for e := range j.innerEnds(k) {
 		most := int64(0)

@@ -46,9 +46,9 @@ func (o *op) mayBeExtended() bool {
 	return true
 }
 
-// extendedInTime checks that a successful extension has given the hold the lease that
+// judgeExtension checks that a successful extension has given the hold the lease that
 // it names, on the servers.
-func (j leaseJudge) extendedInTime(o *op) Verdict {
+func (j leaseJudge) judgeExtension(o *op) Verdict {
 	if o.f != history.Extend || o.kind != history.OK {
 		return Verdict{Outcome: OutcomeOK}
 	}
@@ -71,12 +71,12 @@ func (j leaseJudge) extendedInTime(o *op) Verdict {
 		o.owner, at(o.ret), long(o.args.Lease), at(owed)))
 }
 
-// extends follows an extension of the owner, of the innermost of its holds.
-func (w *leaseWalk) extends(c *change) {
+// followExtension follows an extension of the owner, of the innermost of its holds.
+func (w *leaseWalk) followExtension(c *change) {
 	if len(w.holds) == 0 || !c.raises() || c.By != w.client[w.owner] {
 		return
 	}
-	for _, x := range w.account(w.ownerLock).extensionsFrom(w.holds[0].o.inv) {
+	for _, x := range w.accountOf(w.ownerLock).extensionsFrom(w.holds[0].o.inv) {
 		if x.inv <= c.t && c.t <= x.ret && x.mayHaveWorked() {
 			h := &w.holds[len(w.holds)-1]
 			h.extended.set(c.group, min(c.expires(), c.t+x.args.Lease))
@@ -99,7 +99,7 @@ func (a *account) longestExtension(from, by int64) int64 {
 // extending reports whether the request of an extension may have reached a server at a
 // time.
 func (w *leaseWalk) extending(when int64) bool {
-	return slices.ContainsFunc(w.account(w.ownerLock).extensions, func(x *op) bool { return x.inv <= when && (when <= x.ret || x.unclear()) })
+	return slices.ContainsFunc(w.accountOf(w.ownerLock).extensions, func(x *op) bool { return x.inv <= when && (when <= x.ret || x.unclear()) })
 }
 
 // extendedBefore is the latest end that extensions gave to the outer holds, before the

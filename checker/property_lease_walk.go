@@ -26,8 +26,8 @@ type serverGrant struct {
 	by *change
 }
 
-// forget notes that a server owes the hold no more.
-func (h *heldLease) forget(group string) {
+// forgetGrant notes that a server owes the hold no more.
+func (h *heldLease) forgetGrant(group string) {
 	h.granted.remove(group)
 	h.extended.remove(group)
 }
@@ -84,36 +84,36 @@ type leaseWalk struct {
 	refreshed     byGroup[int64] // when the hold was last granted or renewed there
 }
 
-func (j leaseJudge) leasesOf(k ownerLock) Verdict {
+func (j leaseJudge) judgeOwner(k ownerLock) Verdict {
 	v := Verdict{Outcome: OutcomeOK}
 	w := leaseWalk{leaseJudge: j, ownerLock: k}
 	steps := j.steps(k)
-	for _, c := range j.account(k).changes.all {
+	for _, c := range j.accountOf(k).changes.all {
 		for ; len(steps) > 0 && steps[0].t <= c.t; steps = steps[1:] {
-			w.step(steps[0])
+			w.followStep(steps[0])
 		}
-		v = earlier(v, w.expiry(c))
+		v = earlier(v, w.judgeExpiry(c))
 		if c.was == k.owner && c.command() && c.By == j.client[k.owner] {
-			w.givenBack(c)
+			w.noteGivenBack(c)
 		}
 		if c.holder == k.owner && c.command() {
-			w.lostUntold(c)
-			v = earlier(v, w.leaseAt(c))
-			w.given(c)
-			w.extends(c)
+			w.dropUnansweredGrant(c)
+			v = earlier(v, w.judgeLeft(c))
+			w.noteGrant(c)
+			w.followExtension(c)
 		}
 	}
 	return v
 }
 
-// step follows an operation of the owner.
-func (w *leaseWalk) step(s step) {
+// followStep follows an operation of the owner.
+func (w *leaseWalk) followStep(s step) {
 	switch {
 	case s.o == nil:
 		w.holds = nil
 	case s.o.f == history.Acquire && !s.ret:
 		if len(w.holds) == 0 && !w.releasing {
-			w.before, w.since, w.longest = max(w.before, w.longest, w.account(w.ownerLock).longestExtension(w.since, s.o.inv)), s.o.inv, 0
+			w.before, w.since, w.longest = max(w.before, w.longest, w.accountOf(w.ownerLock).longestExtension(w.since, s.o.inv)), s.o.inv, 0
 		}
 		w.holds = append(w.holds, heldLease{o: s.o})
 		w.longest = max(w.longest, s.o.args.Lease)
@@ -131,9 +131,9 @@ func (w *leaseWalk) step(s step) {
 	}
 }
 
-// expiry checks that no hold expires while its lease is owed, unless a quorum of
+// judgeExpiry checks that no hold expires while its lease is owed, unless a quorum of
 // servers keeps it.
-func (w *leaseWalk) expiry(c *change) Verdict {
+func (w *leaseWalk) judgeExpiry(c *change) Verdict {
 	v := Verdict{Outcome: OutcomeOK}
 	if c.was != w.owner || !c.ends() || c.Cause != "expiry" || c.Role != "primary" {
 		return v
@@ -142,33 +142,33 @@ func (w *leaseWalk) expiry(c *change) Verdict {
 		_, granted := h.granted.get(c.group)
 		allowed := 2 * w.allow.rounding
 		if w.clockFault(c.group, c.t) { // the lock reckons with clocks that differ by its drift
-			allowed += w.drift(h.o.args.Lease)
+			allowed += w.driftOf(h.o.args.Lease)
 		}
 		if owed := h.owed(c); granted && owed-w.onItsWay(&h, c.group) > allowed && w.groupsHolding(w.lock, w.owner, c.t+1, c.t+1, onPrimary) < w.claims.Quorum {
 			v = earlier(v, inherently(violation(c.t, opIDs(h.o), "the hold of %s on %s expired at %s; %s of its lease were still owed",
-				w.owner, c.Node, at(c.t), long(owed)), w.inherentLease(c, h.o.args.Lease)))
+				w.owner, c.Node, at(c.t), long(owed)), w.whyLeaseInherent(c, h.o.args.Lease)))
 		}
 	}
 	return v
 }
 
-// givenBack notes that the owner's client took back an acquire that has not returned.
+// noteGivenBack notes that the owner's client took back an acquire that has not returned.
 // A round that failed was given back, and the next one may be granted, as may a hold
 // that too few replicas had confirmed. An acquire that fails takes back its grant.
-func (w *leaseWalk) givenBack(c *change) {
+func (w *leaseWalk) noteGivenBack(c *change) {
 	for n := range w.holds {
 		h := &w.holds[n]
 		if h.o.ret >= c.t && (c.ends() || (h.o.kind != history.OK || w.claims.Acks > 0 || w.claims.Nodes > 1) && c.Count < c.WasCount) {
-			h.forget(c.group)
+			h.forgetGrant(c.group)
 		}
 	}
 	if c.Count < c.WasCount {
-		w.takenBackHere(c)
+		w.dropLevelTakenBack(c)
 	}
 }
 
-// given notes that a server granted or renewed a hold.
-func (w *leaseWalk) given(c *change) {
+// noteGrant notes that a server granted or renewed a hold.
+func (w *leaseWalk) noteGrant(c *change) {
 	w.refreshed.set(c.group, c.t)
 	for n := range w.holds {
 		h := &w.holds[n]
@@ -182,33 +182,33 @@ func (w *leaseWalk) given(c *change) {
 		case known && h.short && c.raises():
 			h.owesOnly(c)
 		case known && c.grants():
-			h.forget(c.group) // this server had lost it
+			h.forgetGrant(c.group) // this server had lost it
 		}
 	}
 }
 
-// lostUntold notes that a server took over without the grant of an acquire that has not
+// dropUnansweredGrant notes that a server took over without the grant of an acquire that has not
 // returned. Nobody was told of that grant, so the new server does not owe it.
-func (w *leaseWalk) lostUntold(c *change) {
+func (w *leaseWalk) dropUnansweredGrant(c *change) {
 	for n := range w.holds {
 		h := &w.holds[n]
 		if g, known := h.granted.get(c.group); known && h.o.ret >= c.t && g.by.Node != c.Node && c.WasCount < g.by.Count {
-			h.forget(c.group)
+			h.forgetGrant(c.group)
 		}
 	}
 }
 
-// takenBackHere notes that one of several servers gives up a level that a quorum of
+// dropLevelTakenBack notes that one of several servers gives up a level that a quorum of
 // the others keeps. The server had granted the level, its reply was lost, and the lock
 // continued without it. The level is that of the latest hold that the server granted.
-func (w *leaseWalk) takenBackHere(c *change) {
+func (w *leaseWalk) dropLevelTakenBack(c *change) {
 	for n := len(w.holds) - 1; n >= 0; n-- {
 		h := &w.holds[n]
 		if _, granted := h.granted.get(c.group); !granted {
 			continue
 		}
 		if h.o.ret < c.t && len(h.granted) > w.claims.Quorum {
-			h.forget(c.group)
+			h.forgetGrant(c.group)
 		}
 		return
 	}
@@ -243,13 +243,13 @@ func (h *heldLease) owesOnly(c *change) {
 	h.granted.at(c.group).at = min(c.t, c.expires()-h.o.args.Lease)
 }
 
-// leaseAt checks the TTL that a command of a client leaves to the owner's hold.
-func (w *leaseWalk) leaseAt(c *change) Verdict {
+// judgeLeft checks the TTL that a command of a client leaves to the owner's hold.
+func (w *leaseWalk) judgeLeft(c *change) Verdict {
 	longest := w.longest
 	if w.before > longest && w.heldUpSince(c.By, w.since, c.t) { // a renewal of then, held back until now
 		longest = w.before
 	}
-	longest = max(longest, w.account(w.ownerLock).longestExtension(w.since, c.t))
+	longest = max(longest, w.accountOf(w.ownerLock).longestExtension(w.since, c.t))
 	ops := func() []int64 { return opIDs(w.openOpOf(c.By, c.lock, c.t), w.grantOf(w.owner, w.lock, c.t)) }
 	if longest == 0 {
 		return Verdict{Outcome: OutcomeOK} // no lease is known to be requested
@@ -268,11 +268,11 @@ func (w *leaseWalk) leaseAt(c *change) Verdict {
 	if w.clockFault(c.group, c.t) {
 		return Verdict{Outcome: OutcomeOK} // the server counts time differently since
 	}
-	if v := w.renewedInFull(c); v.Outcome == Violated {
+	if v := w.judgeRenewal(c); v.Outcome == Violated {
 		return v
 	}
 	if o := w.handedOn(w.ownerLock, c); o != nil { // for as much as the waiter's place had left
-		return w.madeWhole(c, o)
+		return w.judgeHandedOn(c, o)
 	}
 	for _, h := range w.holds {
 		// A server owes the holds that it granted itself, and one that it is granting.
@@ -310,7 +310,7 @@ func (j leaseJudge) ofEarlier(acquire *op, c *change) bool {
 // the time for a second command.
 func (j leaseJudge) staysUnbounded(c *change) bool {
 	until := c.t + unbounded + j.allow.machine
-	changes := j.account(ownerLock{"", c.lock}).changes.between(c.t, until)
+	changes := j.accountOf(ownerLock{"", c.lock}).changes.between(c.t, until)
 	for _, next := range changes[slices.Index(changes, c)+1:] {
 		if next.Node == c.Node && next.Key == c.Key && (next.holder != c.holder || next.TTL >= 0) {
 			return false
@@ -319,10 +319,10 @@ func (j leaseJudge) staysUnbounded(c *change) bool {
 	return j.endTime > until
 }
 
-// renewedInFull checks that a renewal gives a whole lease, as an acquire does. Its
+// judgeRenewal checks that a renewal gives a whole lease, as an acquire does. Its
 // client sent it after the grant or renewal before, and only a fault since then
 // may have delayed it.
-func (w *leaseWalk) renewedInFull(c *change) Verdict {
+func (w *leaseWalk) judgeRenewal(c *change) Verdict {
 	renews := c.was == w.owner && c.Count == c.WasCount && c.By == w.client[w.owner] && (c.raises() || c.TTL < c.WasTTL-w.allow.rounding)
 	if !renews || len(w.holds) == 0 || w.extending(c.t) || w.openOp(c.By, c.lock, history.Acquire, c.t) != nil || w.openOp(c.By, c.lock, history.Release, c.t) != nil {
 		return Verdict{Outcome: OutcomeOK}

@@ -40,7 +40,7 @@ func (j linearizableJudge) judge(o Options) (Verdict, error) {
 			return v, err
 		}
 		if v.Outcome == Violated {
-			if v, err = j.excused(lock, ops, v, judges, o); err != nil {
+			if v, err = j.excuseViolation(lock, ops, v, judges, o); err != nil {
 				return v, err
 			}
 		}
@@ -63,7 +63,7 @@ func (j linearizableJudge) orderOf(lock string, ops []linear.Op, byLog bool, jud
 	}
 	switch d.Outcome {
 	case Violated:
-		v := noted(j.illegal(ops, d.At), d)
+		v := noted(j.explainIllegal(ops, d.At), d)
 		if byLog {
 			v = byServers(v)
 		}
@@ -71,14 +71,14 @@ func (j linearizableJudge) orderOf(lock string, ops []linear.Op, byLog bool, jud
 	case Unknown:
 		return undecidable(d, o), nil
 	}
-	if pinned := j.pin(ops); pinned != nil {
+	if pinned := j.pinToLog(ops); pinned != nil {
 		p, dispute := judges.Decide(pinned, r)
 		if dispute != nil {
 			return byServers(disputed(p)), j.writeDown(dispute, lock, judges)
 		}
 		switch p.Outcome {
 		case Violated:
-			return byServers(noted(j.illegal(pinned, p.At), p)), nil
+			return byServers(noted(j.explainIllegal(pinned, p.At), p)), nil
 		case Unknown:
 			return byServers(undecidable(p, o)), nil
 		}
@@ -92,9 +92,9 @@ func (j linearizableJudge) orderOf(lock string, ops []linear.Op, byLog bool, jud
 
 func (j linearizableJudge) rules() linear.Rules { return rulesOf(j.claims, &j.who) }
 
-// illegal explains why operations are not linearizable: it names the last
+// explainIllegal explains why operations are not linearizable: it names the last
 // operation of the shortest illegal prefix, and those that it contradicts.
-func (j linearizableJudge) illegal(ops []linear.Op, at int64) Verdict {
+func (j linearizableJudge) explainIllegal(ops []linear.Op, at int64) Verdict {
 	var last *op
 	for i := range ops {
 		if ops[i].Return == at {
@@ -104,12 +104,12 @@ func (j linearizableJudge) illegal(ops []linear.Op, at int64) Verdict {
 	if last == nil { // cannot be: pending operations alone are always legal
 		return violation(0, nil, "the operations contradict each other")
 	}
-	return j.explain(last)
+	return j.explainOp(last)
 }
 
-// explain names the operations that the last one of the shortest illegal prefix
+// explainOp names the operations that the last one of the shortest illegal prefix
 // contradicts: the latest hold of another owner and of its own.
-func (j linearizableJudge) explain(o *op) Verdict {
+func (j linearizableJudge) explainOp(o *op) Verdict {
 	var other, own, otherEnd *op
 	for _, c := range j.beliefs {
 		if c.Lock != o.lock || c.AcquireOp == o.id || c.From > o.ret {

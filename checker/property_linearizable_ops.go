@@ -75,8 +75,8 @@ func (j linearizableJudge) lossesOfTheDead(lock string, ops []linear.Op) []linea
 		if n.F != history.Lost || n.Lock != lock || n.Owner == "" || !dead {
 			continue
 		}
-		own := &j.account(ownerLock{n.Owner, lock}).ops
-		held := own.last(n.Time, knows)
+		own := &j.accountOf(ownerLock{n.Owner, lock}).ops
+		held := own.last(n.Time, countKnownAfter)
 		if held == nil || held.f != history.Acquire {
 			continue
 		}
@@ -147,7 +147,7 @@ func (j linearizableJudge) pastValidity(release *op) (until int64, past bool) {
 // hold, even if it waits for another one.
 func (j linearizableJudge) toldLost(release *op) int64 {
 	since := int64(0)
-	if sure := release.own.ops.last(release.inv, func(o *op) bool { return o != release && knows(o) }); sure != nil {
+	if sure := release.own.ops.last(release.inv, func(o *op) bool { return o != release && countKnownAfter(o) }); sure != nil {
 		since = sure.ret
 	}
 	for _, n := range j.notesOf[release.client] {
@@ -158,8 +158,8 @@ func (j linearizableJudge) toldLost(release *op) int64 {
 	return release.inv
 }
 
-// knows reports whether the owner knows its holds after an operation.
-func knows(o *op) bool {
+// countKnownAfter reports whether the owner knows its holds after an operation.
+func countKnownAfter(o *op) bool {
 	switch o.f {
 	case history.Acquire:
 		return o.kind == history.OK
@@ -208,10 +208,10 @@ func lockOpOf(o *op, claim history.Terms, owner int32, crashed bool) (l linear.O
 	return l, known
 }
 
-// pin moves operations to their instant in the server log, if exactly one command
+// pinToLog moves operations to their instant in the server log, if exactly one command
 // matches. It returns nil if there is nothing to move, or if several servers take
 // part.
-func (j linearizableJudge) pin(ops []linear.Op) []linear.Op {
+func (j linearizableJudge) pinToLog(ops []linear.Op) []linear.Op {
 	if len(j.changes) == 0 || j.claims.Nodes > 1 {
 		return nil
 	}
@@ -226,7 +226,7 @@ func (j linearizableJudge) pin(ops []linear.Op) []linear.Op {
 		if when, ok := j.carriedOut(o); ok {
 			p.Call, p.Return = when, when
 			moved = true
-			if longer := j.extended(o) - plus(when, p.Lease); longer > 0 && !p.Renewed && p.Lease >= min(j.leaseOf(o), linear.Forever) { // no fault ended it
+			if longer := j.extendedUntil(o) - plus(when, p.Lease); longer > 0 && !p.Renewed && p.Lease >= min(j.leaseOf(o), linear.Forever) { // no fault ended it
 				p.Lease, p.Asked = p.Lease+longer, p.Asked-longer // the owner may count from its first request
 			}
 		}
@@ -264,9 +264,9 @@ func (t *trace) carriedOut(o *op) (when int64, ok bool) {
 	return when, ok
 }
 
-// extended is when the hold of an acquire ends that repeated its request before it
+// extendedUntil is when the hold of an acquire ends that repeated its request before it
 // returned. The repetition made its hold last longer. It is 0 without one.
-func (t *trace) extended(o *op) (until int64) {
+func (t *trace) extendedUntil(o *op) (until int64) {
 	for c := range t.commandsOf(o) {
 		if c.holder == o.owner && c.raises() {
 			until = max(until, c.expires())

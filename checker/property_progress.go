@@ -39,23 +39,23 @@ func (j progressJudge) judge() Verdict {
 	}
 	waits := map[string]*waiting{}
 	for _, l := range j.locks {
-		waits[l] = j.waiting(l)
+		waits[l] = j.waitersOf(l)
 	}
 	for _, o := range j.ops {
-		v = earlier(v, j.returned(o))
+		v = earlier(v, j.judgeReturn(o))
 		if o.f == history.Acquire {
-			v = earlier(v, j.heedsCancel(o))
-			v = earlier(v, j.endsWithClose(o))
-			v = earlier(v, j.takenBack(o))
-			v = earlier(v, j.inTime(o))
-			v = earlier(v, j.waitsForSomebody(o, waits[o.lock]))
-			v = earlier(v, j.notOnFree(o, waits[o.lock]))
+			v = earlier(v, j.judgeCancel(o))
+			v = earlier(v, j.judgeClose(o))
+			v = earlier(v, j.judgeTakenBack(o))
+			v = earlier(v, j.judgeWait(o))
+			v = earlier(v, j.judgeIdleWait(o, waits[o.lock]))
+			v = earlier(v, j.judgeSleep(o, waits[o.lock]))
 		}
 	}
 	return v
 }
 
-func (j progressJudge) returned(o *op) Verdict {
+func (j progressJudge) judgeReturn(o *op) Verdict {
 	if !o.open() {
 		return Verdict{Outcome: OutcomeOK}
 	}
@@ -63,7 +63,7 @@ func (j progressJudge) returned(o *op) Verdict {
 		return Verdict{Outcome: OutcomeOK}
 	}
 	if j.end.CutOff {
-		return j.overdue(o)
+		return j.judgeOverdue(o)
 	}
 	for _, f := range j.faults {
 		if f.open && disturbs(o.client)(f) {
@@ -73,9 +73,9 @@ func (j progressJudge) returned(o *op) Verdict {
 	return violation(o.inv, opIDs(o), "the %s of %s, begun at %s, never returned", o.f, o.owner, at(o.inv))
 }
 
-// inTime checks a bounded wait: it must not end late, except after a pause of the
+// judgeWait checks a bounded wait: it must not end late, except after a pause of the
 // waiter, nor long before its end.
-func (j progressJudge) inTime(o *op) Verdict {
+func (j progressJudge) judgeWait(o *op) Verdict {
 	if o.args.Wait < 0 || o.open() {
 		return Verdict{Outcome: OutcomeOK}
 	}
@@ -109,8 +109,8 @@ type waiting struct {
 	within map[string]*busyTimes
 }
 
-func (j progressJudge) waiting(lock string) *waiting {
-	w := &waiting{taken: merged(j.taken(lock, nil)), within: map[string]*busyTimes{}}
+func (j progressJudge) waitersOf(lock string) *waiting {
+	w := &waiting{taken: merged(j.timesTaken(lock, nil)), within: map[string]*busyTimes{}}
 	believed := make([][2]int64, 0, len(j.ended[lock]))
 	for _, i := range j.ended[lock] {
 		believed = append(believed, [2]int64{j.beliefs[i].From, j.mayHoldUntil(&j.beliefs[i])})
@@ -128,7 +128,7 @@ func (j progressJudge) waiting(lock string) *waiting {
 	}
 	for _, k := range j.owners {
 		if k.lock == lock {
-			w.lease = max(w.lease, j.account(k).longestExtension(0, never))
+			w.lease = max(w.lease, j.accountOf(k).longestExtension(0, never))
 		}
 	}
 	w.believed = merged(believed)
@@ -174,9 +174,9 @@ func (j progressJudge) missedGrant(o *op) (when int64, missed bool) {
 	return 0, false
 }
 
-// waitsForSomebody finds a part of a wait in which nobody believed to hold the
+// judgeIdleWait finds a part of a wait in which nobody believed to hold the
 // lock, longer than the longest lease of a dead holder.
-func (j progressJudge) waitsForSomebody(o *op, w *waiting) Verdict {
+func (j progressJudge) judgeIdleWait(o *op, w *waiting) Verdict {
 	bound := w.lease + j.claims.Handoff + j.allow.waitSlack
 	from, to, idle := j.longestGap(&w.believed, o, j.waitEnd(o), disturbs(o.client))
 	if j.claims.Handoff > 0 && j.claims.Nodes == 1 && idle > j.claims.Handoff+j.allow.waitSlack && !j.mayLinger(o.lock, from, to) {
@@ -197,7 +197,7 @@ func (j progressJudge) waitsForSomebody(o *op, w *waiting) Verdict {
 	}
 	v := violation(from+bound, opIDs(o, j.lastHolder(o.lock, from)), "%s waited from %s to %s while nobody held the lock: %s, and %s",
 		o.owner, at(from), at(to), j.lastHeld(o.lock, from), leases)
-	return inherently(v, j.inherentSilence(o.lock, to))
+	return inherently(v, j.whySilenceInherent(o.lock, to))
 }
 
 // mayLinger reports whether a hold without a believer may have excluded others between
@@ -245,9 +245,9 @@ func (j progressJudge) renewedLate(lock string, letGo int64) int64 {
 	return late
 }
 
-// notOnFree finds a part of a wait in the server log in which enough servers were
+// judgeSleep finds a part of a wait in the server log in which enough servers were
 // free to take the lock.
-func (j progressJudge) notOnFree(o *op, w *waiting) Verdict {
+func (j progressJudge) judgeSleep(o *op, w *waiting) Verdict {
 	if j.claims.Handoff <= 0 || len(j.changes) == 0 {
 		return Verdict{Outcome: OutcomeOK}
 	}
@@ -273,9 +273,9 @@ func (j progressJudge) notOnFree(o *op, w *waiting) Verdict {
 // isCutOff is the reason of verdicts on facts that a cut-off history cannot show.
 const isCutOff = "the history is cut off: nobody looked at what remained"
 
-// overdue checks a bounded wait that was open at the cut: the lock is at fault
+// judgeOverdue checks a bounded wait that was open at the cut: the lock is at fault
 // only if the wait should have ended.
-func (j progressJudge) overdue(o *op) Verdict {
+func (j progressJudge) judgeOverdue(o *op) Verdict {
 	if o.f != history.Acquire || o.args.Wait < 0 {
 		return Verdict{Outcome: OutcomeOK}
 	}

@@ -44,8 +44,8 @@ func (j progressJudge) lateSubscriptions(o *op) int64 {
 func (j progressJudge) withinReach(o *op, w *waiting) *busyTimes {
 	within, known := w.within[o.client]
 	if !known {
-		if cuts := j.unreachable(o.client); len(cuts) > 0 {
-			times := merged(j.taken(o.lock, cuts))
+		if cuts := j.timesUnreachable(o.client); len(cuts) > 0 {
+			times := merged(j.timesTaken(o.lock, cuts))
 			within = &times
 		}
 		w.within[o.client] = within
@@ -53,9 +53,9 @@ func (j progressJudge) withinReach(o *op, w *waiting) *busyTimes {
 	return within
 }
 
-// unreachable lists when faults separated servers from a client: one edge at each
+// timesUnreachable lists when faults separated servers from a client: one edge at each
 // start and one at each end.
-func (j progressJudge) unreachable(client string) []edge {
+func (j progressJudge) timesUnreachable(client string) []edge {
 	var cuts []edge
 	disturbs := disturbs(client)
 	for _, f := range j.faults {
@@ -77,24 +77,24 @@ type edge struct {
 	d     int
 }
 
-// taken lists the times in which too few servers were free to take the lock: more groups
+// timesTaken lists the times in which too few servers were free to take the lock: more groups
 // than the lock can lose held it, or were unreachable by cuts. After a failover replicas
 // count as well, because clients may use one of them.
-func (j progressJudge) taken(lock string, cuts []edge) [][2]int64 {
+func (j progressJudge) timesTaken(lock string, cuts []edge) [][2]int64 {
 	failed := int64(never)
 	for _, f := range j.faults {
 		if f.replacesServer() {
 			failed = min(failed, f.from)
 		}
 	}
-	spans := j.account(ownerLock{"", lock}).spans.all
+	spans := j.accountOf(ownerLock{"", lock}).spans.all
 	edges := make([]edge, 0, len(cuts)+2*len(spans))
 	edges = append(edges, cuts...)
 	for _, s := range spans {
 		if s.replica && s.to <= failed {
 			continue
 		}
-		from := min(j.counts(s), s.to)
+		from := min(j.countsUntil(s), s.to)
 		edges = append(edges, edge{from, s.group, 1}, edge{s.to, s.group, -1})
 	}
 	slices.SortStableFunc(edges, func(a, b edge) int { return cmp.Compare(a.t, b.t) })
@@ -125,14 +125,14 @@ func (j progressJudge) taken(lock string, cuts []edge) [][2]int64 {
 	return out
 }
 
-// counts is when a hold on a server starts to count. Without a fault, a lock that was
+// countsUntil is when a hold on a server starts to count. Without a fault, a lock that was
 // handed to a waiter counts as free until the waiter gets its grant.
-func (j progressJudge) counts(s *span) int64 {
+func (j progressJudge) countsUntil(s *span) int64 {
 	client, known := j.client[s.holder]
 	if !known || j.claims.Nodes > 1 || j.claims.Acks > 0 {
 		return s.from
 	}
-	o := j.account(ownerLock{s.holder, s.lock}).ops.last(s.from, func(*op) bool { return true })
+	o := j.accountOf(ownerLock{s.holder, s.lock}).ops.last(s.from, func(*op) bool { return true })
 	if o == nil || o.f != history.Acquire || o.ret <= s.from {
 		return s.from
 	}

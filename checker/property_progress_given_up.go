@@ -8,10 +8,10 @@ import (
 	"github.com/holdfast-go/holdfast/checker/history"
 )
 
-// takenBack checks that an acquire without a grant leaves no hold on a server, if the
+// judgeTakenBack checks that an acquire without a grant leaves no hold on a server, if the
 // lock promises that. Such a hold excludes all owners until its lease ends, and no
 // owner will release it.
-func (j progressJudge) takenBack(o *op) Verdict {
+func (j progressJudge) judgeTakenBack(o *op) Verdict {
 	v := Verdict{Outcome: OutcomeOK}
 	if _, crashed := j.crashed[o.client]; crashed || !j.claims.TakesBack || o.kind == history.OK || o.open() {
 		return v
@@ -25,7 +25,7 @@ func (j progressJudge) takenBack(o *op) Verdict {
 		if j.end.CutOff { // what was still to come is not known
 			to = min(to, j.endTime)
 		}
-		if from, excused := j.free(j.makerOf(s, o), s); !excused && to-max(from, o.ret) > j.allow.takingBack {
+		if from, excused := j.noObstacleFrom(j.makerOf(s, o), s); !excused && to-max(from, o.ret) > j.allow.takingBack {
 			v = earlier(v, byServers(violation(max(from, o.ret)+j.allow.takingBack, opIDs(o), "the acquire of %s ended at %s without a grant; %s held the lock for it until %s",
 				o.owner, at(o.ret), s.node, at(min(s.to, j.endTime)))))
 		}
@@ -94,9 +94,9 @@ func (t *trace) hadHold(o *op) bool {
 	return had[sort.Search(len(ops), func(i int) bool { return ops[i].n >= o.n })]
 }
 
-// free is when the last obstacle to taking an acquire back on a server was gone;
+// noObstacleFrom is when the last obstacle to taking an acquire back on a server was gone;
 // excused if that was too late.
-func (t *trace) free(o *op, s *span) (from int64, excused bool) {
+func (t *trace) noObstacleFrom(o *op, s *span) (from int64, excused bool) {
 	if t.ofEarlyRound(o, s) {
 		return 0, true
 	}
@@ -154,9 +154,9 @@ func (j progressJudge) cancelsAnother(o *op, when int64) bool {
 	})
 }
 
-// heedsCancel checks that an acquire returns soon after the cancellation of its
+// judgeCancel checks that an acquire returns soon after the cancellation of its
 // context. (A release goes on.)
-func (j progressJudge) heedsCancel(o *op) Verdict {
+func (j progressJudge) judgeCancel(o *op) Verdict {
 	for _, f := range j.faults[j.faultsBefore(o.inv):] {
 		if f.from >= o.ret {
 			break
@@ -176,9 +176,9 @@ func (j progressJudge) heedsCancel(o *op) Verdict {
 	return Verdict{Outcome: OutcomeOK}
 }
 
-// endsWithClose checks that an acquire returns soon and without a grant after its
+// judgeClose checks that an acquire returns soon and without a grant after its
 // client closed the lock.
-func (j progressJudge) endsWithClose(o *op) Verdict {
+func (j progressJudge) judgeClose(o *op) Verdict {
 	closed := j.closed.at(o.client)
 	if closed == never || o.inv > closed || o.ret <= plus(closed, j.allow.waitSlack) {
 		return Verdict{Outcome: OutcomeOK}

@@ -58,20 +58,20 @@ func (j renewalJudge) judge() Verdict {
 	v := Verdict{Outcome: OutcomeOK}
 	for i := range j.beliefs {
 		if c := &j.beliefs[i]; c.Renewed && j.claims.RenewEvery > 0 {
-			v = earlier(v, j.renewedInTime(c))
-			v = earlier(v, j.toldInTime(c))
+			v = earlier(v, j.judgeGaps(c))
+			v = earlier(v, j.judgeNoticeInTime(c))
 		}
 	}
 	for _, k := range j.owners {
-		v = earlier(v, j.silent(k))
-		v = earlier(v, j.silentWhenClosed(k))
+		v = earlier(v, j.judgeSilence(k))
+		v = earlier(v, j.judgeSilenceAfterClose(k))
 	}
 	return v
 }
 
-// renewedInTime measures the gaps between refreshes of a belief on each group of
+// judgeGaps measures the gaps between refreshes of a belief on each group of
 // servers. As many groups may fail as the lock can lose.
-func (j renewalJudge) renewedInTime(c *Belief) Verdict {
+func (j renewalJudge) judgeGaps(c *Belief) Verdict {
 	acquire := j.op(c.AcquireOp)
 	inv := acquire.inv
 	end := min(c.To, j.closing.at(c.Client)) // a lock that was closed renews nothing
@@ -163,10 +163,10 @@ func (j renewalJudge) setBackSince(refresh *change, to int64) int64 {
 	return by
 }
 
-// toldInTime checks that the holder of a renewed hold gets a notice when the servers no
+// judgeNoticeInTime checks that the holder of a renewed hold gets a notice when the servers no
 // longer have it. The notice is due at the next renewal after a loss, and by the client's
 // clock at the end of the lease.
-func (j renewalJudge) toldInTime(c *Belief) Verdict {
+func (j renewalJudge) judgeNoticeInTime(c *Belief) Verdict {
 	if !j.claims.LostSign || !j.careful() || j.crashed.at(c.Client) == c.To || j.closing.at(c.Client) <= c.To {
 		return Verdict{Outcome: OutcomeOK}
 	}
@@ -189,7 +189,7 @@ func (j renewalJudge) toldInTime(c *Belief) Verdict {
 // the first of the two if there was none.
 func (j renewalJudge) lastHealed(client string, from, to int64) int64 {
 	healed := from
-	for i := j.healed.before(j.faultsBefore(to), from+1); i >= 0; i = j.healed.before(i, from+1) {
+	for i := j.healed.lastBefore(j.faultsBefore(to), from+1); i >= 0; i = j.healed.lastBefore(i, from+1) {
 		if f := j.faults[i]; delays(client)(f) {
 			healed = max(healed, min(f.to, to))
 		}
@@ -210,15 +210,15 @@ func (c *change) due(lease int64) int64 {
 	return never
 }
 
-// silent checks that an owner's client renews nothing after the owner has released all
+// judgeSilence checks that an owner's client renews nothing after the owner has released all
 // its holds. After a notice of loss it has one interval.
-func (j renewalJudge) silent(k ownerLock) Verdict {
+func (j renewalJudge) judgeSilence(k ownerLock) Verdict {
 	steps := j.steps(k)
 	var b bounds
 	var from int64 = never // renewals from here on are wrong
 	var last *op
 	next := 0
-	for _, c := range j.account(k).changes.all {
+	for _, c := range j.accountOf(k).changes.all {
 		for ; next < len(steps) && steps[next].t < c.t; next++ {
 			s := steps[next]
 			b = b.after(s)
@@ -258,14 +258,14 @@ func (t *trace) heldUpSince(client string, from, to int64) bool {
 	}) == to-from
 }
 
-// silentWhenClosed checks that a client renews nothing after it closed its lock.
-func (j renewalJudge) silentWhenClosed(k ownerLock) Verdict {
+// judgeSilenceAfterClose checks that a client renews nothing after it closed its lock.
+func (j renewalJudge) judgeSilenceAfterClose(k ownerLock) Verdict {
 	client := j.client[k.owner]
 	closed := j.closed.at(client)
 	if closed == never {
 		return Verdict{Outcome: OutcomeOK}
 	}
-	for _, c := range j.account(k).changes.from(closed + closingSlack + j.allow.machine) {
+	for _, c := range j.accountOf(k).changes.from(closed + closingSlack + j.allow.machine) {
 		if c.command() && c.By == client && c.holder == k.owner && c.raises() {
 			return violation(c.t, opIDs(j.grantOf(k.owner, k.lock, c.t)), "%s renewed the hold of %s on %s at %s, after it had closed its lock at %s",
 				client, k.owner, c.Node, at(c.t), at(closed))

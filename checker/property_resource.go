@@ -40,7 +40,7 @@ func (j resourceJudge) judge() Verdict {
 			continue
 		}
 		lost++
-		why := j.inherentWrite(w)
+		why := j.whyWriteInherent(w)
 		if why != "" {
 			excused++
 		}

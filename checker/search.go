@@ -45,7 +45,7 @@ type ends struct {
 
 const endsFan = 16
 
-func (x *ends) add(to int64) {
+func (x *ends) addEnd(to int64) {
 	i := 0
 	if len(x.levels) > 0 {
 		i = len(x.levels[0])
@@ -73,13 +73,13 @@ func (x *ends) add(to int64) {
 	}
 }
 
-// before is the last interval before the i-th that ends at a time or later, or -1.
-func (x *ends) before(i int, from int64) int {
+// lastBefore is the last interval before the i-th that ends at a time or later, or -1.
+func (x *ends) lastBefore(i int, from int64) int {
 	for k := range x.levels {
 		level := x.levels[k]
 		for i%endsFan != 0 {
 			if i--; level[i] >= from {
-				return x.within(k, i, from)
+				return x.lastWithin(k, i, from)
 			}
 		}
 		if i == 0 {
@@ -89,7 +89,7 @@ func (x *ends) before(i int, from int64) int {
 		if k+1 == len(x.levels) {
 			for i > 0 {
 				if i--; level[i] >= from {
-					return x.within(k, i, from)
+					return x.lastWithin(k, i, from)
 				}
 			}
 			return -1
@@ -99,9 +99,9 @@ func (x *ends) before(i int, from int64) int {
 	return -1
 }
 
-// within is the last interval of a block that ends at a time or later; the caller
+// lastWithin is the last interval of a block that ends at a time or later; the caller
 // knows that there is one.
-func (x *ends) within(k, i int, from int64) int {
+func (x *ends) lastWithin(k, i int, from int64) int {
 	for ; k > 0; k-- {
 		below := x.levels[k-1]
 		i = min((i+1)*endsFan, len(below)) - 1

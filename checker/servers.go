@@ -151,7 +151,7 @@ func newServerLog(x *index, f *faultLog) *serverLog {
 	t.changes = make([]change, 0, len(t.logged))
 	for _, e := range t.logged {
 		s := e.Server
-		c := change{ServerEvent: s, t: e.Time, lock: t.lockOf(e), group: groupOf(s.Node)}
+		c := change{ServerEvent: s, t: e.Time, lock: t.lockOfEvent(e), group: groupOf(s.Node)}
 		c.was = resolve(s, s.WasHolder)
 		if c.command() && s.Holder != "" && !known[s.Holder] && (s.WasHolder != s.Holder) {
 			if o := t.openOp(s.By, c.lock, history.Acquire, e.Time); o != nil {
@@ -170,7 +170,7 @@ func newServerLog(x *index, f *faultLog) *serverLog {
 // indexSpans turns changes into intervals of holding, by their start. A hold ends
 // at the next change that ends it or at the end of its TTL, whichever is first.
 // After a fault on the server's clock only the change counts.
-func (t *serverLog) indexSpans() {
+func (g *serverLog) indexSpans() {
 	type place struct{ node, key string }
 	type holding struct {
 		span    int // the open one, -1 for none
@@ -178,45 +178,45 @@ func (t *serverLog) indexSpans() {
 	}
 	closeAt := func(h *holding, now int64) {
 		if h.span >= 0 {
-			s := &t.spans[h.span]
+			s := &g.spans[h.span]
 			s.to = max(min(now, h.expires), s.from)
 			h.span = -1
 		}
 	}
 	spans := 0
-	for i := range t.changes {
-		if t.changes[i].grants() {
+	for i := range g.changes {
+		if g.changes[i].grants() {
 			spans++
 		}
 	}
-	t.spans = make([]span, 0, spans)
+	g.spans = make([]span, 0, spans)
 	places := map[place]*holding{}
-	for i := range t.changes {
-		c := &t.changes[i]
+	for i := range g.changes {
+		c := &g.changes[i]
 		p := place{c.Node, c.Key}
 		h := places[p]
 		if h == nil {
 			h = &holding{span: -1}
 			places[p] = h
 		}
-		if h.span >= 0 && (t.spans[h.span].holder != c.holder || h.expires < c.t) {
+		if h.span >= 0 && (g.spans[h.span].holder != c.holder || h.expires < c.t) {
 			closeAt(h, c.t)
 		}
 		if c.holder == "" {
 			continue
 		}
 		h.expires = c.expires()
-		if t.clockFault(c.group, t.endTime) {
+		if g.clockFault(c.group, g.endTime) {
 			h.expires = never
 		}
 		if h.span >= 0 {
-			if s := &t.spans[h.span]; s.replica && c.Role != "replica" {
+			if s := &g.spans[h.span]; s.replica && c.Role != "replica" {
 				s.replica, s.led = false, c.t
 			}
 			continue
 		}
-		h.span = len(t.spans)
-		t.spans = append(t.spans, span{c.lock, c.Node, c.group, c.Role == "replica", c.holder, c.t, never, c.t})
+		h.span = len(g.spans)
+		g.spans = append(g.spans, span{c.lock, c.Node, c.group, c.Role == "replica", c.holder, c.t, never, c.t})
 	}
 	for _, h := range places {
 		closeAt(h, never)
@@ -229,13 +229,13 @@ func onPrimary(s *span) bool { return !s.replica }
 
 // groupsHolding counts the groups with a hold of an owner at any instant of [from, to]
 // on a server that counts.
-func (t *serverLog) groupsHolding(lock, owner string, from, to int64, counts func(*span) bool) int {
+func (g *serverLog) groupsHolding(lock, owner string, from, to int64, counts func(*span) bool) int {
 	var groups []string
-	for s := range t.account(ownerLock{owner, lock}).heldAt(from, to) {
+	for s := range g.accountOf(ownerLock{owner, lock}).heldAt(from, to) {
 		if counts(s) && !slices.Contains(groups, s.group) {
 			groups = append(groups, s.group)
 		}
-		if len(groups) == t.claims.Nodes {
+		if len(groups) == g.claims.Nodes {
 			break
 		}
 	}
@@ -250,13 +250,13 @@ type changeList struct {
 
 // indexChanges lists the changes of every lock, and those that gave it to an owner,
 // kept it for the owner, or removed it.
-func (t *serverLog) indexChanges() {
+func (g *serverLog) indexChanges() {
 	note := func(owner string, c *change) {
-		l := &t.account(ownerLock{owner, c.lock}).changes
+		l := &g.accountOf(ownerLock{owner, c.lock}).changes
 		l.all = append(l.all, c)
 	}
-	for i := range t.changes {
-		c := &t.changes[i]
+	for i := range g.changes {
+		c := &g.changes[i]
 		note("", c)
 		if c.holder != "" {
 			note(c.holder, c)
@@ -274,14 +274,14 @@ type spanIndex struct {
 	near int // where the last search ended
 }
 
-func (t *serverLog) indexHolding() {
+func (g *serverLog) indexHolding() {
 	add := func(owner string, s *span) {
-		x := &t.account(ownerLock{owner, s.lock}).spans
+		x := &g.accountOf(ownerLock{owner, s.lock}).spans
 		x.all = append(x.all, s)
-		x.ends.add(s.to)
+		x.ends.addEnd(s.to)
 	}
-	for i := range t.spans {
-		add("", &t.spans[i])
-		add(t.spans[i].holder, &t.spans[i])
+	for i := range g.spans {
+		add("", &g.spans[i])
+		add(g.spans[i].holder, &g.spans[i])
 	}
 }

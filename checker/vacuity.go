@@ -34,7 +34,7 @@ func newSubstance() *substance {
 	}
 }
 
-func (s *substance) add(e *history.Event) {
+func (s *substance) addEvent(e *history.Event) {
 	switch e.Kind {
 	case history.Fault:
 		switch e.Fault.Phase {
@@ -45,12 +45,12 @@ func (s *substance) add(e *history.Event) {
 		}
 	case history.Invoke:
 		s.invoked[e.F] = true
-		s.follow(e)
+		s.followLease(e)
 	case history.OK:
 		s.succeeded[e.F] = true
 		if e.F == history.Acquire {
 			s.grants++
-			s.follow(e)
+			s.followLease(e)
 		}
 	case history.Fail:
 		answered := e.F == history.Release && e.Result != nil && (e.Result.Error == history.ErrNotHeld || e.Result.Error == history.ErrLost)
@@ -62,9 +62,9 @@ func (s *substance) add(e *history.Event) {
 	}
 }
 
-// follow notes when the lease of an owner's last acquire ends, and whether it has when
+// followLease notes when the lease of an owner's last acquire ends, and whether it has when
 // the owner releases.
-func (s *substance) follow(e *history.Event) {
+func (s *substance) followLease(e *history.Event) {
 	k := ownerLock{e.Owner, e.Lock}
 	o := s.outlived[k]
 	switch {
@@ -86,8 +86,8 @@ func (s *substance) follow(e *history.Event) {
 // nothing in it.
 const NeverGranted = "no acquire succeeded"
 
-// missing returns the reason why the run proves nothing, or "".
-func (s *substance) missing(h *history.Header) string {
+// whyVacuous returns the reason why the run proves nothing, or "".
+func (s *substance) whyVacuous(h *history.Header) string {
 	before := ""
 	if s.cutOff {
 		before = " before the history was cut off"
@@ -122,11 +122,11 @@ func (s *substance) missing(h *history.Header) string {
 	return ""
 }
 
-// vacuous returns the reason why a run proves nothing, or "".
-func vacuous(h *history.History) string {
+// whyVacuous returns the reason why a run proves nothing, or "".
+func whyVacuous(h *history.History) string {
 	s := newSubstance()
 	for i := range h.Events {
-		s.add(&h.Events[i])
+		s.addEvent(&h.Events[i])
 	}
-	return s.missing(&h.Header)
+	return s.whyVacuous(&h.Header)
 }

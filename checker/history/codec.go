@@ -68,7 +68,7 @@ type partly interface{ Part() float64 }
 // Decode returns errors of r unchanged. It checks the shape; [Validate] checks the
 // events together. If r has a method Part() float64, the part that was read so
 // far, Decode allocates a long history at once.
-func Decode(r io.Reader) (*History, error) { return decode(r, (*decoder).rest) }
+func Decode(r io.Reader) (*History, error) { return decode(r, (*decoder).decodeEvents) }
 
 // buffers are for the next histories of a command that reads hundreds.
 var buffers = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, bufferSize) }}
@@ -93,7 +93,7 @@ func decode(r io.Reader, rest func(*decoder) (*History, error)) (*History, error
 func DecodeWithoutServerLog(r io.Reader) (*History, error) {
 	return decode(r, func(d *decoder) (*History, error) {
 		d.noLog = true
-		return d.rest()
+		return d.decodeEvents()
 	})
 }
 
@@ -106,11 +106,11 @@ func (h *History) Hash() string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// rest reads everything after the header.
-func (d *decoder) rest() (*History, error) {
+// decodeEvents reads everything after the header.
+func (d *decoder) decodeEvents() (*History, error) {
 	h := &History{Header: d.header}
 	for {
-		raw, err := d.line()
+		raw, err := d.readLine()
 		if errors.Is(err, io.EOF) {
 			return h, nil
 		}
@@ -122,11 +122,11 @@ func (d *decoder) rest() (*History, error) {
 			continue
 		}
 		if d.room -= int64(unsafe.Sizeof(Event{})) + int64(len(raw)); d.room < 0 {
-			return nil, d.invalid("the history takes more than %d MiB of memory; this version reads no longer ones", maxMemory>>20)
+			return nil, d.invalidf("the history takes more than %d MiB of memory; this version reads no longer ones", maxMemory>>20)
 		}
 		var e *Event
-		h.Events, e = d.more(h.Events)
-		if err := d.decode(raw, e); err != nil {
+		h.Events, e = d.grow(h.Events)
+		if err := d.decodeEvent(raw, e); err != nil {
 			return nil, err
 		}
 		if d.noLog && e.Kind == Server { // written in another way than by Encode
@@ -146,7 +146,7 @@ var serverEvent = []byte(`"kind":"server",`)
 // Bounds of what somebody else's history may cost to read.
 const (
 	maxLine   = 16 << 20 // bytes of a line
-	maxMemory = 4 << 30  // bytes that all events may take, as decoder.rest counts them
+	maxMemory = 4 << 30  // bytes that all events may take, as decodeEvents counts them
 )
 
 var errLongLine = fmt.Errorf("the line is longer than %d MiB", maxLine>>20)
@@ -157,9 +157,9 @@ type lineReader struct {
 	long []byte
 }
 
-// line reads up to the next newline. The next call overwrites the result. The
+// readLine reads up to the next newline. The next call overwrites the result. The
 // error is errLongLine if no newline is in reach.
-func (b *lineReader) line() ([]byte, error) {
+func (b *lineReader) readLine() ([]byte, error) {
 	raw, err := b.ReadSlice('\n')
 	if !errors.Is(err, bufio.ErrBufferFull) {
 		return raw, err
@@ -175,11 +175,11 @@ func (b *lineReader) line() ([]byte, error) {
 	return b.long, err
 }
 
-// more makes room for one more event, and returns it, empty. It doubles the room,
+// grow makes room for one more event, and returns it, empty. It doubles the room,
 // because unused room takes no memory, and each growth needs the old room twice.
 // If the length of the history is known, more soon makes room for the rest at
 // once.
-func (d *decoder) more(events []Event) ([]Event, *Event) {
+func (d *decoder) grow(events []Event) ([]Event, *Event) {
 	n := len(events)
 	if n == cap(events) {
 		size := max(2*n, 64)

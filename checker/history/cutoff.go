@@ -16,7 +16,7 @@ import (
 func DecodeCutOff(r io.Reader) (*History, error) {
 	return decode(r, func(d *decoder) (*History, error) {
 		d.cutOff = true
-		h, err := d.rest()
+		h, err := d.decodeEvents()
 		if err != nil || d.ended {
 			return h, err
 		}

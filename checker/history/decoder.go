@@ -32,9 +32,9 @@ func newDecoder(r io.Reader, buffer *bufio.Reader) (*decoder, error) {
 	d := &decoder{b: lineReader{Reader: buffer}, plain: newPlainReader(), room: maxMemory}
 	d.part, _ = r.(partly)
 	d.ended = true // to have nothing at all is for the header to tell
-	raw, err := d.line()
+	raw, err := d.readLine()
 	if errors.Is(err, io.EOF) {
-		return nil, d.invalid("the history is empty")
+		return nil, d.invalidf("the history is empty")
 	}
 	if err != nil {
 		return nil, err
@@ -54,20 +54,20 @@ func (d *decoder) badHeader(raw []byte, err error) error {
 	}
 	switch unread := v1.Unmarshal(raw, &f); {
 	case unread != nil:
-		return d.invalid("not a history: the first line is not a JSON object: %s", strings.TrimPrefix(plainJSON(unread), "not JSON: "))
+		return d.invalidf("not a history: the first line is not a JSON object: %s", strings.TrimPrefix(plainJSON(unread), "not JSON: "))
 	case f.Format == "":
-		return d.invalid("not a history: the first line has no \"format\"")
+		return d.invalidf("not a history: the first line has no \"format\"")
 	case f.Format != Format:
-		return d.invalid("this is %q; this version reads %q", f.Format, Format)
+		return d.invalidf("this is %q; this version reads %q", f.Format, Format)
 	}
-	return d.invalid("%s", plainJSON(err))
+	return d.invalidf("%s", plainJSON(err))
 }
 
-// line reads a line, which the next call overwrites. The error is io.EOF if there
+// readLine reads a line, which the next call overwrites. The error is io.EOF if there
 // is none and none is needed.
-func (d *decoder) line() ([]byte, error) {
+func (d *decoder) readLine() ([]byte, error) {
 	d.n++
-	raw, err := d.b.line()
+	raw, err := d.b.readLine()
 	switch {
 	case d.cutOff && cutOffLine(err):
 		return nil, io.EOF
@@ -78,25 +78,25 @@ func (d *decoder) line() ([]byte, error) {
 	case errors.Is(err, io.EOF):
 		return nil, d.endsEarly("the history is cut off: its last event must be of kind %q", End)
 	case errors.Is(err, errLongLine):
-		return nil, d.invalid("%s", err)
+		return nil, d.invalidf("%s", err)
 	case err != nil:
 		return nil, fmt.Errorf("read history: line %d: %w", d.n, err)
 	}
 	return raw, nil
 }
 
-// decode reads a line into an empty event.
-func (d *decoder) decode(raw []byte, e *Event) error {
+// decodeEvent reads a line into an empty event.
+func (d *decoder) decodeEvent(raw []byte, e *Event) error {
 	if !d.plain.event(raw, e) {
 		*e = Event{}
 		if err := strict(raw, e); err != nil {
-			return d.invalid("%s", plainJSON(err))
+			return d.invalidf("%s", plainJSON(err))
 		}
 	}
 	d.ended = e.Kind == End
 	return nil
 }
 
-func (d *decoder) invalid(format string, args ...any) error {
+func (d *decoder) invalidf(format string, args ...any) error {
 	return &InvalidError{Line: d.n, Event: d.n - 1, Reason: input.Sprintf(format, args...)}
 }

@@ -12,7 +12,7 @@ type idSet struct {
 // newIDSet is the set of 0, which is no id.
 func newIDSet() *idSet { return &idSet{first: 1, words: map[int64]uint64{}} }
 
-func (s *idSet) has(id int64) bool {
+func (s *idSet) hasID(id int64) bool {
 	word := s.first
 	switch w := id >> 6; {
 	case w < s.full:
@@ -23,7 +23,7 @@ func (s *idSet) has(id int64) bool {
 	return word&(1<<(id&63)) != 0
 }
 
-func (s *idSet) add(id int64) {
+func (s *idSet) addID(id int64) {
 	switch w := id >> 6; {
 	case w == s.full:
 		s.first |= 1 << (id & 63)

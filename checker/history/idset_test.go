@@ -6,16 +6,16 @@ import "testing"
 func TestIDSet(t *testing.T) {
 	counting, odd := newIDSet(), newIDSet()
 	for id := int64(1); id <= 100_000; id++ {
-		if counting.has(id) || odd.has(2*id+1) {
+		if counting.hasID(id) || odd.hasID(2*id+1) {
 			t.Fatalf("%d is there before its time", id)
 		}
-		counting.add(id)
-		odd.add(2*id + 1)
-		if !counting.has(id) || !odd.has(2*id+1) || odd.has(2*id) {
+		counting.addID(id)
+		odd.addID(2*id + 1)
+		if !counting.hasID(id) || !odd.hasID(2*id+1) || odd.hasID(2*id) {
 			t.Fatalf("wrong after %d", id)
 		}
 	}
-	if !counting.has(1) || !odd.has(3) || odd.has(1) {
+	if !counting.hasID(1) || !odd.hasID(3) || odd.hasID(1) {
 		t.Error("forgot the first ids")
 	}
 	if len(counting.words) > 1 {

@@ -14,11 +14,11 @@ func Validate(h *History) error {
 		return err
 	}
 	for i := range h.Events {
-		if err := v.add(&h.Events[i]); err != nil {
+		if err := v.addEvent(&h.Events[i]); err != nil {
 			return err
 		}
 	}
-	return v.close()
+	return v.checkEnd()
 }
 
 // validator is the state of [Validate] between two events.
@@ -50,46 +50,46 @@ func newValidator(h *Header) (*validator, error) {
 	return &validator{planned: planned, owners: map[string]*validOwner{}, used: newIDSet(), crashed: map[string]bool{}}, nil
 }
 
-// bad is an error about the latest event.
-func (v *validator) bad(format string, args ...any) error {
+// invalidf is an error about the latest event.
+func (v *validator) invalidf(format string, args ...any) error {
 	return &InvalidError{Line: v.events + 1, Event: v.events, Reason: input.Sprintf(format, args...)}
 }
 
-// close checks that the history is complete.
-func (v *validator) close() error {
+// checkEnd checks that the history is complete.
+func (v *validator) checkEnd() error {
 	switch {
 	case v.events == 0:
 		return &InvalidError{Line: 2, Event: 1, Reason: input.Sprintf("the history has no events; it must at least have the %q event", End)}
 	case v.kind != End:
-		return v.bad("the last event is of kind %q, not %q", v.kind, End)
+		return v.invalidf("the last event is of kind %q, not %q", v.kind, End)
 	}
 	return nil
 }
 
-// add checks the next event.
-func (v *validator) add(e *Event) error {
+// addEvent checks the next event.
+func (v *validator) addEvent(e *Event) error {
 	if v.kind == End {
-		return v.bad("something follows the %q event", End)
+		return v.invalidf("something follows the %q event", End)
 	}
 	v.events++
 	if e.Time < 0 {
-		return v.bad("time %d is negative", e.Time)
+		return v.invalidf("time %d is negative", e.Time)
 	}
 	if e.Time > LongestTime {
-		return v.bad("time %d is more than 18 years", e.Time)
+		return v.invalidf("time %d is more than 18 years", e.Time)
 	}
 	if e.Time < v.last {
-		return v.bad("time goes back from %d to %d", v.last, e.Time)
+		return v.invalidf("time goes back from %d to %d", v.last, e.Time)
 	}
 	v.last, v.kind = e.Time, e.Kind
 	if reason := validateShape(e); reason != "" {
-		return v.bad("%s", reason)
+		return v.invalidf("%s", reason)
 	}
 	var owner *validOwner
 	switch e.Kind {
 	case Invoke, OK, Fail, Info, Note:
 		if v.crashed[e.Client] {
-			return v.bad("%s crashed before this event", e.Client)
+			return v.invalidf("%s crashed before this event", e.Client)
 		}
 		if e.Owner == "" {
 			break
@@ -99,27 +99,27 @@ func (v *validator) add(e *Event) error {
 			v.owners[e.Owner] = owner
 		}
 		if owner.client != e.Client {
-			return v.bad("owner %s belongs to %s, not to %s", e.Owner, owner.client, e.Client)
+			return v.invalidf("owner %s belongs to %s, not to %s", e.Owner, owner.client, e.Client)
 		}
 	}
 	switch e.Kind {
 	case Invoke:
-		if v.used.has(e.Op) {
-			return v.bad("operation %d is invoked twice", e.Op)
+		if v.used.hasID(e.Op) {
+			return v.invalidf("operation %d is invoked twice", e.Op)
 		}
 		if owner.open != nil {
-			return v.bad("%s invokes operation %d while its operation %d is open", e.Owner, e.Op, owner.open.Op)
+			return v.invalidf("%s invokes operation %d while its operation %d is open", e.Owner, e.Op, owner.open.Op)
 		}
-		v.used.add(e.Op)
+		v.used.addID(e.Op)
 		owner.open = e
 	case OK, Fail, Info:
-		if err := v.returns(e, owner.open); err != nil {
+		if err := v.checkReturn(e, owner.open); err != nil {
 			return err
 		}
 		owner.open = nil
 	case Fault:
 		if e.Fault.Phase == PhaseStart && !v.planned[e.Fault.ID] {
-			return v.bad("fault %d (%q) is not among the header's faults, which say what it can do", e.Fault.ID, e.Fault.Name)
+			return v.invalidf("fault %d (%q) is not among the header's faults, which say what it can do", e.Fault.ID, e.Fault.Name)
 		}
 	case Note:
 		if e.F == Crashed {
@@ -129,31 +129,31 @@ func (v *validator) add(e *Event) error {
 	return nil
 }
 
-// returns checks the return of an operation. inv is the open operation of its
+// checkReturn checks the return of an operation. inv is the open operation of its
 // owner, or nil.
-func (v *validator) returns(e, inv *Event) error {
+func (v *validator) checkReturn(e, inv *Event) error {
 	if inv == nil || inv.Op != e.Op {
-		inv = v.invocation(e.Op)
+		inv = v.openOp(e.Op)
 	}
 	switch {
-	case inv == nil && v.used.has(e.Op):
-		return v.bad("operation %d returns twice", e.Op)
+	case inv == nil && v.used.hasID(e.Op):
+		return v.invalidf("operation %d returns twice", e.Op)
 	case inv == nil:
-		return v.bad("operation %d returns before it is invoked", e.Op)
+		return v.invalidf("operation %d returns before it is invoked", e.Op)
 	case inv.F != e.F:
-		return v.bad("operation %d was invoked as %s and returns as %s", e.Op, inv.F, e.F)
+		return v.invalidf("operation %d was invoked as %s and returns as %s", e.Op, inv.F, e.F)
 	case inv.Owner != e.Owner:
-		return v.bad("operation %d was invoked by %s and returns to %s", e.Op, inv.Owner, e.Owner)
+		return v.invalidf("operation %d was invoked by %s and returns to %s", e.Op, inv.Owner, e.Owner)
 	case inv.Client != e.Client:
-		return v.bad("operation %d was invoked by %s and returns to %s", e.Op, inv.Client, e.Client)
+		return v.invalidf("operation %d was invoked by %s and returns to %s", e.Op, inv.Client, e.Client)
 	case inv.Lock != e.Lock:
-		return v.bad("operation %d was invoked on lock %q and returns on %q", e.Op, inv.Lock, e.Lock)
+		return v.invalidf("operation %d was invoked on lock %q and returns on %q", e.Op, inv.Lock, e.Lock)
 	}
 	return nil
 }
 
-// invocation finds an open operation, nil when there is none of that id.
-func (v *validator) invocation(op int64) *Event {
+// openOp finds an open operation, nil when there is none of that id.
+func (v *validator) openOp(op int64) *Event {
 	for _, owner := range v.owners {
 		if owner.open != nil && owner.open.Op == op {
 			return owner.open

@@ -83,8 +83,8 @@ type selection struct {
 	alone map[int]bool
 }
 
-// build makes the slice of a selection, with all that it cannot do without.
-func (s *slicer) build(c selection) []Op {
+// buildSlice makes the slice of a selection, with all that it cannot do without.
+func (s *slicer) buildSlice(c selection) []Op {
 	units, owners := map[int32]bool{}, map[int32]bool{}
 	for u := range c.units {
 		units[u] = true
@@ -133,7 +133,7 @@ func (s *slicer) build(c selection) []Op {
 // longer before the end. j is the judge that called the history illegal.
 func causeSlice(ops []Op, r Rules, cause []int64, j judge) []Op {
 	s := newSlicer(ops, r)
-	illegal := func(c selection) bool { return j(s.build(c), r, time.Second) == Violated }
+	illegal := func(c selection) bool { return j(s.buildSlice(c), r, time.Second) == Violated }
 	rets := make([]int64, 0, len(ops))
 	for i := range ops {
 		rets = append(rets, min(ops[i].Return, Forever))
@@ -156,14 +156,14 @@ func causeSlice(ops []Op, r Rules, cause []int64, j judge) []Op {
 			}
 		}
 		if illegal(c) {
-			return s.build(s.shrink(c, illegal))
+			return s.buildSlice(s.shrinkSelection(c, illegal))
 		}
 	}
 	return ops
 }
 
-// shrink leaves out of a selection what it is illegal without, for a second.
-func (s *slicer) shrink(c selection, illegal func(selection) bool) selection {
+// shrinkSelection leaves out of a selection what it is illegal without, for a second.
+func (s *slicer) shrinkSelection(c selection, illegal func(selection) bool) selection {
 	limit := time.Now().Add(time.Second)
 	var alone []int
 	for i := range c.alone {

@@ -75,7 +75,7 @@ func cut(ops []Op, r Rules) (cuts []ownerCut, whole int64, ok bool) {
 			if w.from = int32(i); w.count > 0 {
 				w.from = w.first
 			}
-		case w.next(int32(i), o, r): // still clear
+		case w.followOp(int32(i), o, r): // still clear
 			w.ret = o.Return
 			continue
 		default:
@@ -86,9 +86,9 @@ func cut(ops []Op, r Rules) (cuts []ownerCut, whole int64, ok bool) {
 	return cuts, whole, true
 }
 
-// next follows one operation, and says false when it is unclear whether the
+// followOp follows one operation, and says false when it is unclear whether the
 // running hold goes on.
-func (w *ownerCut) next(i int32, o *Op, r Rules) bool {
+func (w *ownerCut) followOp(i int32, o *Op, r Rules) bool {
 	switch o.Kind {
 	case GotLock:
 		if o.Count == 0 && w.count > 0 {

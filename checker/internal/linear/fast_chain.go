@@ -5,12 +5,12 @@ import (
 	"slices"
 )
 
-// chain proves a history legal that has leases, phantoms or doubts: it places
+// chainOrder proves a history legal that has leases, phantoms or doubts: it places
 // every operation of the forced order at one instant, and lets the model step
 // through them in that order. Every instant is within its operation, so the
 // order keeps real time, and the model's own steps make the proof. When they do
 // not go through, some other placement may, and the search has to tell.
-func (s *sessions) chain() Ruling {
+func (s *sessions) chainOrder() Ruling {
 	lines, v := s.places()
 	if v.Outcome != OutcomeOK {
 		return v
@@ -65,9 +65,9 @@ func byPlace(a, b place) int {
 	return cmp.Compare(a.order, b.order)
 }
 
-// gives is the release of unknown outcome that session i has to end with, for
+// releaseNeeded is the release of unknown outcome that session i has to end with, for
 // its lease is too long to end before the next session; nil for none.
-func (s *sessions) gives(i int) *Op {
+func (s *sessions) releaseNeeded(i int) *Op {
 	c := &s.list[i]
 	if c.end < 0 || s.ops[c.end].Kind != MaybeGave {
 		return nil
@@ -170,7 +170,7 @@ func (p *placing) placeSessions() *Op {
 		}
 		if !c.released {
 			last := p.latestEnd(c, c.last, expires)
-			if o := p.gives(i); o != nil {
+			if o := p.releaseNeeded(i); o != nil {
 				now = max(now, min(next, last), o.Call)
 				p.held = append(p.held, place{now, phantomAfter(p.start[i+1] - 1), c.end})
 			} else {
@@ -223,7 +223,7 @@ func (p *placing) placeRefusals(unexplained *gaps) *Op {
 			case k < len(p.list) && p.begin[k] <= o.Return:
 				p.refused = append(p.refused, place{max(p.begin[k], o.Call), refusalAfter(p.start[k]), int32(i)})
 			case k == gap:
-				unexplained.add(gap, int32(i))
+				unexplained.addRefusal(gap, int32(i))
 			default:
 				return o
 			}

@@ -35,8 +35,8 @@ type phantomUse struct {
 	refused      []refusal
 }
 
-// add notes a refusal. Refusals come by call, and therefore by gap.
-func (g *gaps) add(gap int, op int32) {
+// addRefusal notes a refusal. Refusals come by call, and therefore by gap.
+func (g *gaps) addRefusal(gap int, op int32) {
 	g.refused = append(g.refused, refusal{int32(gap), op})
 }
 
@@ -48,14 +48,14 @@ func (g *gaps) choosePhantoms() (all []phantomUse, left *refusal) {
 			k++
 		}
 		group := g.refused[i:k]
-		g.forget(g.op(group[0]).Call)
+		g.forgetReturned(g.op(group[0]).Call)
 		slices.SortStableFunc(group, func(a, b refusal) int { return cmp.Compare(g.op(a).Return, g.op(b).Return) })
 		for len(group) > 0 {
-			phantom := g.choose(group)
+			phantom := g.choosePhantom(group)
 			if phantom < 0 {
 				return nil, &group[0]
 			}
-			n := max(1, g.reach(phantom, group))
+			n := max(1, g.countServed(phantom, group))
 			all = append(all, phantomUse{group[0].gap, phantom, group[:n]})
 			group = group[n:]
 		}
@@ -66,8 +66,8 @@ func (g *gaps) choosePhantoms() (all []phantomUse, left *refusal) {
 
 func (g *gaps) op(f refusal) *Op { return &g.s.ops[f.op] }
 
-// forget drops the phantoms that returned before t.
-func (g *gaps) forget(t int64) {
+// forgetReturned drops the phantoms that returned before t.
+func (g *gaps) forgetReturned(t int64) {
 	g.brief = slices.DeleteFunc(g.brief, func(k int32) bool { return g.s.ops[k].Return < t })
 }
 
@@ -77,8 +77,8 @@ func (g *gaps) serves(phantom int32, f refusal) bool {
 	return by.Return >= o.Call && !(g.s.r.Reentrant && by.Owner == o.Owner)
 }
 
-// reach is how many of a gap's refusals, from the first on, a phantom serves.
-func (g *gaps) reach(phantom int32, group []refusal) int {
+// countServed is how many of a gap's refusals, from the first on, a phantom serves.
+func (g *gaps) countServed(phantom int32, group []refusal) int {
 	by, until := &g.s.ops[phantom], Forever
 	if by.Kind == MaybeGot {
 		until = add(g.op(group[0]).Return, by.Lease)
@@ -90,9 +90,9 @@ func (g *gaps) reach(phantom int32, group []refusal) int {
 	return n
 }
 
-// choose takes a phantom for the first of a gap's refusals: one that serves them
+// choosePhantom takes a phantom for the first of a gap's refusals: one that serves them
 // all and returns soonest, else one that never returns, else what there is.
-func (g *gaps) choose(group []refusal) int32 {
+func (g *gaps) choosePhantom(group []refusal) int32 {
 	f := g.op(group[0])
 	for ; g.seen < len(g.s.phantoms) && g.s.ops[g.s.phantoms[g.seen]].Call <= f.Return; g.seen++ {
 		switch k := g.s.phantoms[g.seen]; {
@@ -104,13 +104,13 @@ func (g *gaps) choose(group []refusal) int32 {
 			g.endless = append(g.endless, k)
 		}
 	}
-	endless, gone := g.latest(g.endless, group[0]), g.latest(g.gone, group[0])
+	endless, gone := g.latestServing(g.endless, group[0]), g.latestServing(g.gone, group[0])
 	if last := int(group[0].gap) == len(g.s.list); last && gone >= 0 {
 		return pop(&g.gone, gone)
 	}
 	best, most := -1, 0
 	for i, k := range g.brief {
-		n := g.reach(k, group)
+		n := g.countServed(k, group)
 		if n > most || n > 0 && n == most && g.s.ops[k].Return < g.s.ops[g.brief[best]].Return {
 			best, most = i, n
 		}
@@ -128,8 +128,8 @@ func (g *gaps) choose(group []refusal) int32 {
 	return -1
 }
 
-// latest is the last of some phantoms that serves a refusal, -1 for none.
-func (g *gaps) latest(of []int32, f refusal) int {
+// latestServing is the last of some phantoms that serves a refusal, -1 for none.
+func (g *gaps) latestServing(of []int32, f refusal) int {
 	for i := len(of) - 1; i >= 0; i-- {
 		if g.serves(of[i], f) {
 			return i

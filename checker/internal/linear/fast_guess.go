@@ -21,10 +21,10 @@ func guess(ops []Op, r Rules) (undo func()) {
 		for int(o.Owner) >= len(g.owners) {
 			g.owners = append(g.owners, guessed{})
 		}
-		g.next(int32(i), o, &g.owners[o.Owner])
+		g.followOp(int32(i), o, &g.owners[o.Owner])
 	}
 	for k := range g.owners {
-		g.last(&g.owners[k])
+		g.settleLast(&g.owners[k])
 	}
 	return func() {
 		for _, c := range g.changed {
@@ -52,7 +52,7 @@ type guessed struct {
 	open  []int32 // its operations of unknown outcome since then
 }
 
-func (g *guesser) next(i int32, o *Op, w *guessed) {
+func (g *guesser) followOp(i int32, o *Op, w *guessed) {
 	before := w.count // the count that the reply tells, as it was before o
 	after := before
 	switch o.Kind {
@@ -66,7 +66,7 @@ func (g *guesser) next(i int32, o *Op, w *guessed) {
 			before, after = 0, 1
 		}
 	case FoundBusy:
-		if g.r.Reentrant || before > 0 && g.gives(w) {
+		if g.r.Reentrant || before > 0 && g.mayRelease(w) {
 			before, after = 0, 0
 		} else if len(w.open) > 0 {
 			return // it tells nothing
@@ -84,19 +84,19 @@ func (g *guesser) next(i int32, o *Op, w *guessed) {
 		return
 	}
 	for _, k := range w.open {
-		g.settle(k, w, before, max(g.ops[k].Call, o.Call-1))
+		g.settleOp(k, w, before, max(g.ops[k].Call, o.Call-1))
 	}
 	w.count, w.open = after, w.open[:0]
 }
 
-// gives reports whether an open operation may have been a release.
-func (g *guesser) gives(w *guessed) bool {
+// mayRelease reports whether an open operation may have been a release.
+func (g *guesser) mayRelease(w *guessed) bool {
 	return slices.ContainsFunc(w.open, func(k int32) bool { return g.ops[k].Kind == MaybeGave })
 }
 
-// settle decides on one open operation: it happened, by the time given, if
+// settleOp decides on one open operation: it happened, by the time given, if
 // that brings the count closer to what it must become.
-func (g *guesser) settle(k int32, w *guessed, before int32, by int64) {
+func (g *guesser) settleOp(k int32, w *guessed, before int32, by int64) {
 	o := &g.ops[k]
 	g.changed = append(g.changed, guessedOp{k, *o})
 	known := o.Return < Forever // when it took effect, if at all
@@ -116,21 +116,21 @@ func (g *guesser) settle(k int32, w *guessed, before int32, by int64) {
 	}
 }
 
-// last deals with what is open when the history ends. The sessions can do with
+// settleLast deals with what is open when the history ends. The sessions can do with
 // one open operation of an owner, its last.
-func (g *guesser) last(w *guessed) {
+func (g *guesser) settleLast(w *guessed) {
 	for n, k := range w.open {
 		o := &g.ops[k]
 		switch {
 		case o.Kind == MaybeGave && w.count > 0 && o.Return >= Forever:
 			// This one ends the hold, whenever it likes.
 			for _, later := range w.open[n+1:] {
-				g.settle(later, &guessed{}, 0, Forever)
+				g.settleOp(later, &guessed{}, 0, Forever)
 			}
 			return
 		case o.Kind == MaybeGot && n == len(w.open)-1 && w.count == 0:
 			return // may happen
 		}
-		g.settle(k, w, w.count, Forever)
+		g.settleOp(k, w, w.count, Forever)
 	}
 }

@@ -2,7 +2,7 @@ package linear
 
 import "github.com/holdfast-go/holdfast/checker/history"
 
-// order checks that the sessions fit one after the other.
+// checkOrder checks that the sessions fit one after the other.
 //
 // Every session T begins at or before takes(T), and every session S ends at or
 // after core(S). So S can come before T only if core(S) <= takes(T). Of two
@@ -13,7 +13,7 @@ import "github.com/holdfast-go/holdfast/checker/history"
 // Without leases every core is non-empty, and the condition is also enough:
 // begin each session as early as the one before it allows, end it at core, and
 // every operation keeps within its call and return.
-func (s *sessions) order() Ruling {
+func (s *sessions) checkOrder() Ruling {
 	before := -1 // the session with the latest core so far
 	for i := range s.list {
 		c := &s.list[i]
@@ -21,17 +21,17 @@ func (s *sessions) order() Ruling {
 			continue
 		}
 		if before >= 0 && s.list[before].core > c.takes {
-			return s.overlap(&s.list[before], c)
+			return s.explainOverlap(&s.list[before], c)
 		}
 		if before >= 0 && c.core == c.takes && s.list[before].takes == c.takes {
-			s.doubt(&s.ops[c.first], "two holds are certain at one same instant only, and may come in either order")
+			s.addDoubt(&s.ops[c.first], "two holds are certain at one same instant only, and may come in either order")
 		}
 		before = i
 	}
 	return good()
 }
 
-func (s *sessions) overlap(a, b *session) Ruling {
+func (s *sessions) explainOverlap(a, b *session) Ruling {
 	op := func(i int32) *Op {
 		if i < 0 {
 			return nil
@@ -43,7 +43,7 @@ func (s *sessions) overlap(a, b *session) Ruling {
 		"%s held the lock from %s to %s at least, and %s from %s", s.name(x), history.At(a.takes), after(a.core), s.name(y), history.At(b.takes))
 }
 
-// refusals checks that somebody can have held the lock when an acquire was
+// checkRefusals checks that somebody can have held the lock when an acquire was
 // refused.
 //
 // The longest that session i can hold is from its call, or the core of the
@@ -59,7 +59,7 @@ func (s *sessions) overlap(a, b *session) Ruling {
 //
 // A refusal that touches none may also be due to an acquire that left no other
 // trace and took the lock in the gap.
-func (s *sessions) refusals() Ruling {
+func (s *sessions) checkRefusals() Ruling {
 	if s.leased {
 		if len(s.phantoms) > 0 {
 			return good() // the chain has to tell
@@ -74,7 +74,7 @@ func (s *sessions) refusals() Ruling {
 	i := 0
 	for _, b := range s.busy {
 		o := &s.ops[b]
-		for i < len(s.list) && s.until(i) < o.Call {
+		for i < len(s.list) && s.holdUntil(i) < o.Call {
 			i++
 		}
 		k := i
@@ -85,19 +85,19 @@ func (s *sessions) refusals() Ruling {
 				gap = k
 			}
 		}
-		if k < len(s.list) && s.from(k) <= o.Return {
+		if k < len(s.list) && s.holdFrom(k) <= o.Return {
 			continue
 		}
-		free.add(gap, b)
+		free.addRefusal(gap, b)
 	}
 	if _, left := free.choosePhantoms(); left != nil {
-		return s.idle(left)
+		return s.explainIdle(left)
 	}
 	return good()
 }
 
-// from and until bound the longest hold of session i. Both grow with i.
-func (s *sessions) from(i int) int64 {
+// holdFrom and until bound the longest hold of session i. Both grow with i.
+func (s *sessions) holdFrom(i int) int64 {
 	c := &s.list[i]
 	if i == 0 {
 		return c.calls
@@ -105,7 +105,7 @@ func (s *sessions) from(i int) int64 {
 	return max(c.calls, s.list[i-1].core)
 }
 
-func (s *sessions) until(i int) int64 {
+func (s *sessions) holdUntil(i int) int64 {
 	c := &s.list[i]
 	if i+1 == len(s.list) {
 		return c.last
@@ -113,8 +113,8 @@ func (s *sessions) until(i int) int64 {
 	return min(c.last, s.list[i+1].takes)
 }
 
-// idle explains that a refusal came while the lock was free.
-func (s *sessions) idle(f *refusal) Ruling {
+// explainIdle explains that a refusal came while the lock was free.
+func (s *sessions) explainIdle(f *refusal) Ruling {
 	o := &s.ops[f.op]
 	cause := []*Op{o}
 	held := "nobody had held it before"
@@ -124,13 +124,13 @@ func (s *sessions) idle(f *refusal) Ruling {
 		if c.end >= 0 {
 			cause = append(cause, &s.ops[c.end])
 		}
-		held = "the last hold before was over by " + history.At(s.until(int(f.gap)-1))
+		held = "the last hold before was over by " + history.At(s.holdUntil(int(f.gap)-1))
 	}
 	next := "nobody took it after"
 	if int(f.gap) < len(s.list) {
 		c := &s.list[f.gap]
 		cause = append(cause, &s.ops[c.first])
-		next = "the next began no earlier than " + history.At(s.from(int(f.gap)))
+		next = "the next began no earlier than " + history.At(s.holdFrom(int(f.gap)))
 	}
 	return contradiction(cause, "%s was refused the lock as busy between %s and %s, and it was free: %s, %s",
 		s.name(o), history.At(o.Call), history.At(o.Return), held, next)

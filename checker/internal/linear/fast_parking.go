@@ -93,8 +93,8 @@ type lane struct {
 	waiting []*Op
 }
 
-// enter reports whether an operation may be opened now; if not, it waits.
-func (p *parking) enter(o *Op) bool {
+// admitOp reports whether an operation may be opened now; if not, it waits.
+func (p *parking) admitOp(o *Op) bool {
 	if p.lanes == nil {
 		p.lanes = map[likeness]*lane{}
 	}
@@ -113,8 +113,8 @@ func (p *parking) enter(o *Op) bool {
 	return false
 }
 
-// look notes a situation that may want an operation that waits.
-func (p *parking) look(c *situation) {
+// noteWanted notes a situation that may want an operation that waits.
+func (p *parking) noteWanted(c *situation) {
 	for _, l := range p.full {
 		if l.open.within(&c.done) {
 			p.missed = true
@@ -122,25 +122,25 @@ func (p *parking) look(c *situation) {
 	}
 }
 
-// unpark takes operations that have taken effect in every situation away, and
+// admitParked takes operations that have taken effect in every situation away, and
 // lets those that waited for them in.
-func (s *search) unpark() {
+func (s *search) admitParked() {
 	used := s.optional
 	for i := range s.now {
 		used = used.and(&s.now[i].done)
 	}
 	for w := range used {
 		for left := used[w]; left != 0; left &= left - 1 {
-			s.replace(w*64 + bits.TrailingZeros64(left))
+			s.replaceOp(w*64 + bits.TrailingZeros64(left))
 		}
 	}
 	if s.returned++; s.returned%32 == 0 && s.left != nil {
-		s.forget()
+		s.dropReleases()
 	}
 }
 
-// forget takes releases away whose owners hold nothing and never will.
-func (s *search) forget() {
+// dropReleases takes releases away whose owners hold nothing and never will.
+func (s *search) dropReleases() {
 	busy := map[int32]int{}
 	for w := range s.open {
 		for left := s.open[w]; left != 0; left &= left - 1 {
@@ -154,19 +154,19 @@ func (s *search) forget() {
 		for left := s.optional[w]; left != 0; left &= left - 1 {
 			slot := w*64 + bits.TrailingZeros64(left)
 			if o := s.ops[slot]; o.Kind == MaybeGave && busy[o.Owner] == 1 && s.left[o.Owner] == 0 {
-				s.replace(slot)
+				s.replaceOp(slot)
 			}
 		}
 	}
 }
 
-// replace frees the slot of an operation that is used up or useless.
-func (s *search) replace(slot int) {
+// replaceOp frees the slot of an operation that is used up or useless.
+func (s *search) replaceOp(slot int) {
 	o := s.ops[slot]
 	if !o.unclear() {
 		return
 	}
-	s.remove(slot)
+	s.removeOp(slot)
 	for i := range s.now {
 		s.now[i].done.remove(slot)
 	}
@@ -175,7 +175,7 @@ func (s *search) replace(slot int) {
 	if l.n--; len(l.waiting) == 0 {
 		return
 	}
-	s.put(l.waiting[0])
+	s.putOp(l.waiting[0])
 	l.n++
 	if l.waiting = l.waiting[1:]; len(l.waiting) == 0 {
 		s.parking.full = slices.DeleteFunc(s.parking.full, func(f *lane) bool { return f == l })

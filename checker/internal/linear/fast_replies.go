@@ -2,37 +2,37 @@ package linear
 
 import "github.com/holdfast-go/holdfast/checker/history"
 
-// reply takes one reply into account. With every reply of the owner known, the
+// takeReply takes one reply into account. With every reply of the owner known, the
 // count before it is either what the replies so far add up to, or 0 because
 // the lease has ended; only one of the two can explain it.
-func (s *sessions) reply(i int32, o *Op, w *ownerRun) Ruling {
+func (s *sessions) takeReply(i int32, o *Op, w *ownerRun) Ruling {
 	switch o.Kind {
 	case GotLock:
 		switch {
 		case w.count == 0 && o.Count <= 1:
-			s.begin(i, o, w)
+			s.beginSession(i, o, w)
 			return good()
 		case w.count == 0:
-			return contradiction([]*Op{s.before(w), o}, "%s was granted hold %d and held nothing before", s.name(o), o.Count)
+			return contradiction([]*Op{s.opBefore(w), o}, "%s was granted hold %d and held nothing before", s.name(o), o.Count)
 		case s.r.Reentrant && o.Count == w.count+1:
-			return s.alive(i, o, w)
+			return s.noteAlive(i, o, w)
 		case s.r.Reentrant && o.Count == 0:
 			if w.soonest < Forever {
 				return undecided("an acquire does not say whether the hold before it had ended", o)
 			}
-			return s.alive(i, o, w)
+			return s.noteAlive(i, o, w)
 		case o.Count > 1:
-			return contradiction([]*Op{s.before(w), o}, "%s was granted hold %d on top of %d", s.name(o), o.Count, w.count)
+			return contradiction([]*Op{s.opBefore(w), o}, "%s was granted hold %d on top of %d", s.name(o), o.Count, w.count)
 		}
-		v := s.ended(i, o, w)
-		s.begin(i, o, w)
+		v := s.noteEnd(i, o, w)
+		s.beginSession(i, o, w)
 		return v
 	case FoundBusy:
 		switch {
 		case w.count == 0:
 			s.busy = append(s.busy, i)
 		case s.r.Reentrant:
-			v := s.ended(i, o, w)
+			v := s.noteEnd(i, o, w)
 			s.busy = append(s.busy, i)
 			return v
 		case s.leased:
@@ -40,31 +40,31 @@ func (s *sessions) reply(i int32, o *Op, w *ownerRun) Ruling {
 		}
 	case GaveBack:
 		if w.count == 0 || o.Count != w.count-1 {
-			return contradiction([]*Op{s.before(w), o}, "%s released with %d holds left, and had %d before", s.name(o), o.Count, w.count)
+			return contradiction([]*Op{s.opBefore(w), o}, "%s released with %d holds left, and had %d before", s.name(o), o.Count, w.count)
 		}
-		return s.alive(i, o, w)
+		return s.noteAlive(i, o, w)
 	case HeldNothing, FoundLost:
 		if w.count > 0 {
-			return s.ended(i, o, w)
+			return s.noteEnd(i, o, w)
 		}
 	case Inspected:
 		switch {
 		case o.Count == w.count && w.count > 0:
-			return s.alive(i, o, w)
+			return s.noteAlive(i, o, w)
 		case o.Count == 0 && w.count > 0:
-			return s.ended(i, o, w)
+			return s.noteEnd(i, o, w)
 		case o.Count != w.count:
-			return contradiction([]*Op{s.before(w), o}, "%s saw %d holds and had %d", s.name(o), o.Count, w.count)
+			return contradiction([]*Op{s.opBefore(w), o}, "%s saw %d holds and had %d", s.name(o), o.Count, w.count)
 		}
 	case MaybeGot:
 		w.unclear = true
 		s.leased = s.leased || o.Lease < Forever
 		if o.Return < Forever {
-			s.doubt(o, "an acquire with unknown outcome took effect at a known time, if at all")
+			s.addDoubt(o, "an acquire with unknown outcome took effect at a known time, if at all")
 		} else if w.count == 0 {
 			s.phantoms = append(s.phantoms, i)
 		} else if min(w.soonest, w.base) < Forever {
-			s.doubt(o, "an acquire with unknown outcome may have come after the hold's end, or have prolonged it")
+			s.addDoubt(o, "an acquire with unknown outcome may have come after the hold's end, or have prolonged it")
 		}
 	case MaybeGave:
 		w.unclear = true
@@ -73,25 +73,25 @@ func (s *sessions) reply(i int32, o *Op, w *ownerRun) Ruling {
 			c.end, c.core, c.last = i, min(o.Call, max(w.lastCall, w.soonest)), w.latest
 			w.count = 0
 		} else if w.count > 1 && min(w.soonest, w.base) < Forever {
-			s.doubt(o, "a release with unknown outcome may have changed the lease of the holds that remain")
+			s.addDoubt(o, "a release with unknown outcome may have changed the lease of the holds that remain")
 		}
 	}
 	return good()
 }
 
-func (s *sessions) before(w *ownerRun) *Op {
+func (s *sessions) opBefore(w *ownerRun) *Op {
 	if w.last < 0 {
 		return nil
 	}
 	return &s.ops[w.last]
 }
 
-func (s *sessions) begin(i int32, o *Op, w *ownerRun) {
+func (s *sessions) beginSession(i int32, o *Op, w *ownerRun) {
 	s.member[i] = int32(len(s.list))
 	w.count, w.session, w.lastCall, w.refresh = 1, int32(len(s.list)), o.Call, i
-	w.soonest = add(add(o.Call, o.Lease), -s.slack(o))
-	w.base = add(add(o.Asked, o.Lease), -s.slack(o))
-	w.latest = add(add(o.Return, o.Lease), s.slack(o))
+	w.soonest = add(add(o.Call, o.Lease), -s.slackOf(o))
+	w.base = add(add(o.Asked, o.Lease), -s.slackOf(o))
+	w.latest = add(add(o.Return, o.Lease), s.slackOf(o))
 	w.longest, w.giveUp = o.Lease, s.r.giveUp(o)
 	if o.Renewed {
 		w.latest = Forever
@@ -103,16 +103,16 @@ func (s *sessions) begin(i int32, o *Op, w *ownerRun) {
 	})
 }
 
-// slack is 0 for holds that never end: nothing is added to forever.
-func (s *sessions) slack(o *Op) int64 {
+// slackOf is 0 for holds that never end: nothing is added to forever.
+func (s *sessions) slackOf(o *Op) int64 {
 	if o.Lease >= Forever {
 		return 0
 	}
 	return s.r.Slack
 }
 
-// alive notes a reply that shows the session still running.
-func (s *sessions) alive(i int32, o *Op, w *ownerRun) Ruling {
+// noteAlive notes a reply that shows the session still running.
+func (s *sessions) noteAlive(i int32, o *Op, w *ownerRun) Ruling {
 	c := &s.list[w.session]
 	s.member[i] = w.session
 	v := good()
@@ -130,8 +130,8 @@ func (s *sessions) alive(i int32, o *Op, w *ownerRun) Ruling {
 		w.count++
 		w.longest = max(w.longest, o.Lease)
 		w.giveUp = min(w.giveUp, s.r.giveUp(o))
-		w.soonest = max(w.soonest, add(add(o.Call, o.Lease), -s.slack(o)))
-		if l := add(add(o.Return, o.Lease), s.slack(o)); l > w.latest || o.Renewed {
+		w.soonest = max(w.soonest, add(add(o.Call, o.Lease), -s.slackOf(o)))
+		if l := add(add(o.Return, o.Lease), s.slackOf(o)); l > w.latest || o.Renewed {
 			w.latest, w.refresh = l, i
 		}
 		if o.Renewed {
@@ -151,9 +151,9 @@ func (s *sessions) alive(i int32, o *Op, w *ownerRun) Ruling {
 	return v
 }
 
-// ended notes a reply that shows that the session is over although its owner
+// noteEnd notes a reply that shows that the session is over although its owner
 // did not release it.
-func (s *sessions) ended(i int32, o *Op, w *ownerRun) Ruling {
+func (s *sessions) noteEnd(i int32, o *Op, w *ownerRun) Ruling {
 	c := &s.list[w.session]
 	w.count = 0
 	soonest := w.soonest
@@ -162,7 +162,7 @@ func (s *sessions) ended(i int32, o *Op, w *ownerRun) Ruling {
 		// lock may or may not have let go then.
 		soonest = min(soonest, w.giveUp)
 		if soonest < Forever {
-			s.doubt(o, "a hold that its owner called lost may still be there")
+			s.addDoubt(o, "a hold that its owner called lost may still be there")
 		}
 	}
 	c.end, c.core, c.last, c.soonest = i, max(w.lastCall, soonest), min(o.Return, w.latest), soonest

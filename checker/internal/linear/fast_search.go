@@ -82,14 +82,14 @@ func byAll(ops []Op, r Rules, tokens map[uint64]uint64, limit time.Time) Ruling 
 	for room := keptOpen; ; room *= 2 {
 		s := newSearch(r, limit)
 		s.parking.room, s.tokens = room, tokens
-		if v := s.all(ops); v.Outcome != Unknown || !s.parking.missed || room > 64*openWords {
+		if v := s.followAll(ops); v.Outcome != Unknown || !s.parking.missed || room > 64*openWords {
 			return v
 		}
 	}
 }
 
-// all follows a history from its beginning to its end.
-func (s *search) all(ops []Op) Ruling {
+// followAll follows a history from its beginning to its end.
+func (s *search) followAll(ops []Op) Ruling {
 	type event struct {
 		t  int64
 		op int32 // calls are i, returns ^i
@@ -125,7 +125,7 @@ func (s *search) all(ops []Op) Ruling {
 	slots := make([]int16, len(ops))
 	for _, e := range events {
 		if e.op >= 0 {
-			slot := s.invoke(&ops[e.op])
+			slot := s.openOp(&ops[e.op])
 			if slot < 0 {
 				return undecided(tooMany, &ops[e.op])
 			}
@@ -134,11 +134,11 @@ func (s *search) all(ops []Op) Ruling {
 		}
 		o := &ops[^e.op]
 		before := s.now
-		switch s.finish(int(slots[^e.op])) {
+		switch s.returnOp(int(slots[^e.op])) {
 		case Unknown:
 			return s.gaveUp(o)
 		case Violated:
-			return s.stuck(o, before)
+			return s.explainStuck(o, before)
 		}
 	}
 	return good()
@@ -154,22 +154,22 @@ func (s *search) gaveUp(o *Op) Ruling {
 
 const tooMany = "too many operations are open at once"
 
-// invoke opens an operation and returns its slot, -1 when there is none.
-func (s *search) invoke(o *Op) int {
+// openOp opens an operation and returns its slot, -1 when there is none.
+func (s *search) openOp(o *Op) int {
 	if o.Kind == GotLock || o.Kind == MaybeGot {
 		s.took[o.Owner] = o
 	}
 	if s.left != nil {
 		s.left[o.Owner]--
 	}
-	if o.unclear() && !s.parking.enter(o) {
+	if o.unclear() && !s.parking.admitOp(o) {
 		return parked
 	}
-	return s.put(o)
+	return s.putOp(o)
 }
 
-// put gives an operation a slot, -1 when there is none.
-func (s *search) put(o *Op) int {
+// putOp gives an operation a slot, -1 when there is none.
+func (s *search) putOp(o *Op) int {
 	slot := s.open.unused()
 	if slot < 0 {
 		return slot
@@ -201,28 +201,28 @@ func (s *search) put(o *Op) int {
 	}
 	if s.eager.has(slot) {
 		for i := range s.now {
-			s.settle(&s.now[i])
+			s.settleRefusals(&s.now[i])
 		}
 	}
 	return slot
 }
 
-// remove frees a slot.
-func (s *search) remove(slot int) {
+// removeOp frees a slot.
+func (s *search) removeOp(slot int) {
 	s.open.remove(slot)
 	s.optional.remove(slot)
 	s.eager.remove(slot)
 	s.ops[slot] = nil
 }
 
-// finish lets the operation in a slot return: situations in which it can have
+// returnOp lets the operation in a slot return: situations in which it can have
 // taken effect by now remain.
-func (s *search) finish(slot int) Outcome {
+func (s *search) returnOp(slot int) Outcome {
 	last, mandatory := s.ops[slot], !s.optional.has(slot)
 	out := s.out[:0]
-	s.reached.reset(s.known())
+	s.reached.resetHeads(s.knownOps())
 	for _, c := range s.now {
-		s.reach(c)
+		s.noteSituation(c)
 	}
 	for i := 0; i < len(s.reached.all); i++ {
 		c := s.reached.all[i]
@@ -240,11 +240,11 @@ func (s *search) finish(slot int) Outcome {
 		if i > maxSituations || s.steps&1023 < 32 && !s.limit.IsZero() && time.Now().After(s.limit) {
 			return Unknown
 		}
-		next := s.step(c.state, last)
+		next := s.stepState(c.state, last)
 		for _, n := range next {
 			d := situation{n, c.done}
 			d.done.add(slot)
-			s.settle(&d)
+			s.settleRefusals(&d)
 			out = append(out, d)
 		}
 		direct := s.width > 0 && len(next) > 0 // a witness needs no more than that
@@ -255,8 +255,8 @@ func (s *search) finish(slot int) Outcome {
 					s.narrowed = true
 					continue
 				}
-				if k != slot && s.useful(k, &c) {
-					s.use(k, &c)
+				if k != slot && s.isUseful(k, &c) {
+					s.useOp(k, &c)
 				}
 			}
 		}
@@ -264,7 +264,7 @@ func (s *search) finish(slot int) Outcome {
 	for i := range out {
 		out[i].done.remove(slot)
 	}
-	s.remove(slot)
+	s.removeOp(slot)
 	s.out = out
 	if len(out) == 0 {
 		if s.parking.missed || s.narrowed {
@@ -272,42 +272,42 @@ func (s *search) finish(slot int) Outcome {
 		}
 		return Violated
 	}
-	s.now = essential(s.now[:0], out, s.known())
-	s.narrow()
-	s.unpark()
+	s.now = essential(s.now[:0], out, s.knownOps())
+	s.dropWorst()
+	s.admitParked()
 	return OutcomeOK
 }
 
-// known are the open operations that certainly take effect.
-func (s *search) known() (known opSet) {
+// knownOps are the open operations that certainly take effect.
+func (s *search) knownOps() (known opSet) {
 	for i := range known {
 		known[i] = s.open[i] &^ s.optional[i]
 	}
 	return known
 }
 
-// use lets one open operation take effect in a situation.
-func (s *search) use(slot int, c *situation) {
-	for _, n := range s.step(c.state, s.ops[slot]) {
+// useOp lets one open operation take effect in a situation.
+func (s *search) useOp(slot int, c *situation) {
+	for _, n := range s.stepState(c.state, s.ops[slot]) {
 		if n == c.state && s.optional.has(slot) {
 			continue // as good as not used
 		}
 		d := situation{n, c.done}
 		d.done.add(slot)
-		s.reach(d)
+		s.noteSituation(d)
 	}
 }
 
-// reach notes a situation that the lock may be in before an operation returns.
-func (s *search) reach(c situation) {
-	s.settle(&c)
-	s.parking.look(&c)
-	s.reached.add(c)
+// noteSituation notes a situation that the lock may be in before an operation returns.
+func (s *search) noteSituation(c situation) {
+	s.settleRefusals(&c)
+	s.parking.noteWanted(&c)
+	s.reached.addSituation(c)
 }
 
-// stuck explains that nothing allows an operation to return as it did: the
+// explainStuck explains that nothing allows an operation to return as it did: the
 // operation, and the latest acquires of those who may have held the lock.
-func (s *search) stuck(o *Op, before []situation) Ruling {
+func (s *search) explainStuck(o *Op, before []situation) Ruling {
 	cause, held := []*Op{o}, ""
 	for i := range before {
 		took := s.took[before[i].state.holder]

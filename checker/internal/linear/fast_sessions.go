@@ -69,34 +69,34 @@ func bySessions(ops []Op, r Rules) Ruling {
 		return undecided("several servers: a refusal may come from another owner's failed try")
 	}
 	s := &sessions{r: r, ops: ops}
-	if v := s.read(); v.Outcome != OutcomeOK {
-		return s.safe(v)
+	if v := s.readReplies(); v.Outcome != OutcomeOK {
+		return s.unlessInDoubt(v)
 	}
-	s.close()
+	s.closeSessions()
 	if v := s.byTokens(); v.Outcome != OutcomeOK {
-		return s.safe(v)
+		return s.unlessInDoubt(v)
 	}
-	if v := s.order(); v.Outcome != OutcomeOK {
-		return s.safe(v)
+	if v := s.checkOrder(); v.Outcome != OutcomeOK {
+		return s.unlessInDoubt(v)
 	}
-	if v := s.refusals(); v.Outcome != OutcomeOK {
-		return s.safe(v)
+	if v := s.checkRefusals(); v.Outcome != OutcomeOK {
+		return s.unlessInDoubt(v)
 	}
 	if s.leased || len(s.phantoms) > 0 || s.open != "" {
-		return s.chain()
+		return s.chainOrder()
 	}
 	return good()
 }
 
-// safe withholds an illegal finding while something is open.
-func (s *sessions) safe(v Ruling) Ruling {
+// unlessInDoubt withholds an illegal finding while something is open.
+func (s *sessions) unlessInDoubt(v Ruling) Ruling {
 	if v.Outcome == Violated && s.open != "" {
 		return undecided(s.open, s.openOp)
 	}
 	return v
 }
 
-func (s *sessions) doubt(o *Op, why string) {
+func (s *sessions) addDoubt(o *Op, why string) {
 	if s.open == "" {
 		s.open, s.openOp = why, o
 	}
@@ -105,8 +105,8 @@ func (s *sessions) doubt(o *Op, why string) {
 // name is who an operation's owner is, in words.
 func (s *sessions) name(o *Op) string { return s.r.Owners.name(o.Owner) }
 
-// read goes through the operations once and cuts every owner's into sessions.
-func (s *sessions) read() Ruling {
+// readReplies goes through the operations once and cuts every owner's into sessions.
+func (s *sessions) readReplies() Ruling {
 	s.ops = sorted(s.ops)
 	s.member = make([]int32, len(s.ops))
 	first := 0
@@ -129,7 +129,7 @@ func (s *sessions) read() Ruling {
 		}
 		if o.Kind == TookAndGave || o.stray {
 			// It may have done nothing, which is always allowed.
-			s.doubt(o, "a failed acquire may have held the lock for a while")
+			s.addDoubt(o, "a failed acquire may have held the lock for a while")
 			s.phantoms = append(s.phantoms, int32(i))
 			s.leased = s.leased || o.stray && o.Lease < Forever
 			continue
@@ -143,13 +143,13 @@ func (s *sessions) read() Ruling {
 			case p.Return > o.Call:
 				return undecided("operations of one owner overlap", p, o)
 			case p.Return == o.Call:
-				s.doubt(o, "operations of one owner touch, and may count as concurrent")
+				s.addDoubt(o, "operations of one owner touch, and may count as concurrent")
 			}
 		}
 		if o.Kind == MaybeGave && o.Return < Forever {
 			return undecided("a release with unknown outcome took effect at a known time, if at all", o)
 		}
-		v := s.reply(int32(i), o, w)
+		v := s.takeReply(int32(i), o, w)
 		if v.Outcome == Unknown {
 			return v
 		}
@@ -168,8 +168,8 @@ func after(t int64) string {
 	return history.At(t)
 }
 
-// close ends the sessions that are still running.
-func (s *sessions) close() {
+// closeSessions ends the sessions that are still running.
+func (s *sessions) closeSessions() {
 	for k := range s.owners {
 		if w := &s.owners[k]; w.count > 0 {
 			c := &s.list[w.session]
@@ -177,11 +177,11 @@ func (s *sessions) close() {
 		}
 	}
 	// Ties: a core of one instant comes first. Two such may take either order.
-	s.sort(byTake)
+	s.sortSessions(byTake)
 }
 
-// sort puts the sessions in order.
-func (s *sessions) sort(less func(a, b session) int) {
+// sortSessions puts the sessions in order.
+func (s *sessions) sortSessions(less func(a, b session) int) {
 	if slices.IsSortedFunc(s.list, less) {
 		return
 	}

@@ -46,9 +46,9 @@ type situation struct {
 	done  opSet
 }
 
-// settle lets refusals that are right and change nothing take effect. That a
+// settleRefusals lets refusals that are right and change nothing take effect. That a
 // refusal may also show a hold to have ended is no loss: it may still end.
-func (s *search) settle(c *situation) {
+func (s *search) settleRefusals(c *situation) {
 	for w := range s.eager {
 		for left := s.eager[w] &^ c.done[w]; left != 0; left &= left - 1 {
 			slot := w*64 + bits.TrailingZeros64(left)
@@ -59,9 +59,9 @@ func (s *search) settle(c *situation) {
 	}
 }
 
-// step is the model's, without time when there is none. The result is valid
+// stepState is the model's, without time when there is none. The result is valid
 // until the next call.
-func (s *search) step(from lockState, o *Op) []lockState {
+func (s *search) stepState(from lockState, o *Op) []lockState {
 	s.scratch = s.stepTo(s.scratch[:0], from, o)
 	return s.scratch
 }
@@ -86,9 +86,9 @@ func (s *search) stepTo(out []lockState, from lockState, o *Op) []lockState {
 	return out
 }
 
-// useful reports whether it is worth trying an open operation here: of several of
+// isUseful reports whether it is worth trying an open operation here: of several of
 // the same kind, the oldest is used first.
-func (s *search) useful(slot int, c *situation) bool {
+func (s *search) isUseful(slot int, c *situation) bool {
 	o := s.ops[slot]
 	if !s.optional.has(slot) || !o.unclear() {
 		return true
@@ -112,12 +112,12 @@ type class struct {
 	done          opSet // of the known operations
 }
 
-func (c *situation) class(known *opSet) class {
+func (c *situation) classOf(known *opSet) class {
 	return class{c.state.holder, c.state.count, c.done.and(known)}
 }
 
-// betters reports whether a situation of the same class allows whatever o allows.
-func (c *situation) betters(o *situation) bool {
+// isAtLeast reports whether a situation of the same class allows whatever o allows.
+func (c *situation) isAtLeast(o *situation) bool {
 	return c.done.within(&o.done) && c.state.covers(&o.state)
 }
 
@@ -129,7 +129,7 @@ type frontier struct {
 	heads map[class]int32 // the latest of each class
 }
 
-func (f *frontier) reset(known opSet) {
+func (f *frontier) resetHeads(known opSet) {
 	f.known, f.all, f.next = known, f.all[:0], f.next[:0]
 	if f.heads == nil {
 		f.heads = map[class]int32{}
@@ -137,14 +137,14 @@ func (f *frontier) reset(known opSet) {
 	clear(f.heads)
 }
 
-func (f *frontier) add(c situation) {
-	k := c.class(&f.known)
+func (f *frontier) addSituation(c situation) {
+	k := c.classOf(&f.known)
 	head, ok := f.heads[k]
 	if !ok {
 		head = -1
 	}
 	for i := head; i >= 0; i = f.next[i] {
-		if f.all[i].betters(&c) {
+		if f.all[i].isAtLeast(&c) {
 			return
 		}
 	}
@@ -158,15 +158,15 @@ func essential(out, all []situation, known opSet) []situation {
 		return append(out, all...)
 	}
 	var f frontier
-	f.reset(known)
+	f.resetHeads(known)
 	for i := range all {
-		f.add(all[i])
+		f.addSituation(all[i])
 	}
 	for i := range f.all {
 		c := &f.all[i]
 		needed := true
-		for k := f.heads[c.class(&known)]; k > int32(i) && needed; k = f.next[k] {
-			needed = !f.all[k].betters(c)
+		for k := f.heads[c.classOf(&known)]; k > int32(i) && needed; k = f.next[k] {
+			needed = !f.all[k].isAtLeast(c)
 		}
 		if needed {
 			out = append(out, *c)

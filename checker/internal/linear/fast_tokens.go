@@ -27,7 +27,7 @@ func (s *sessions) byTokens() Ruling {
 	case none != nil:
 		return s.someTokens()
 	}
-	s.sort(func(a, b session) int { return cmp.Compare(a.token, b.token) })
+	s.sortSessions(func(a, b session) int { return cmp.Compare(a.token, b.token) })
 	// Each session begins no earlier than the one before it ended.
 	now, latest := longPast, 0
 	for i := range s.list {
@@ -39,7 +39,7 @@ func (s *sessions) byTokens() Ruling {
 			return contradiction([]*Op{&s.ops[b.first], &s.ops[c.first]}, "%s and %s were granted the lock with the same token %d",
 				s.name(&s.ops[b.first]), s.name(&s.ops[c.first]), c.token)
 		case now > c.takes:
-			return contradiction([]*Op{&s.ops[c.first], &s.ops[b.first], s.ender(b)},
+			return contradiction([]*Op{&s.ops[c.first], &s.ops[b.first], s.endingOf(b)},
 				"%s was granted the lock with token %d by %s, and the hold with the smaller token %d of %s lasted until %s at least",
 				s.name(&s.ops[c.first]), c.token, history.At(c.takes), b.token, s.name(&s.ops[b.first]), history.At(now))
 		}
@@ -52,8 +52,8 @@ func (s *sessions) byTokens() Ruling {
 	return good()
 }
 
-// ender is the operation that ended a session, nil for none.
-func (s *sessions) ender(c *session) *Op {
+// endingOf is the operation that ended a session, nil for none.
+func (s *sessions) endingOf(c *session) *Op {
 	if c.end < 0 {
 		return nil
 	}

@@ -29,16 +29,16 @@ const witnessSpread = 4
 func byWitness(ops []Op, r Rules, tokens map[uint64]uint64, width int, limit time.Time) bool {
 	s := newSearch(r, limit)
 	s.width, s.tokens = width, tokens
-	return s.all(ops).Outcome == OutcomeOK
+	return s.followAll(ops).Outcome == OutcomeOK
 }
 
-// narrow drops all but the best situations.
-func (s *search) narrow() {
+// dropWorst drops all but the best situations.
+func (s *search) dropWorst() {
 	if s.width == 0 || len(s.now) <= s.width {
 		return
 	}
 	s.narrowed = true
-	slices.SortStableFunc(s.now, func(a, b situation) int { return cmp.Compare(s.used(&a), s.used(&b)) })
+	slices.SortStableFunc(s.now, func(a, b situation) int { return cmp.Compare(s.countUsed(&a), s.countUsed(&b)) })
 	place := map[int32]int{} // of the next situation among those with the same holder
 	places := make([]int, len(s.now))
 	order := make([]int, len(s.now))
@@ -55,8 +55,8 @@ func (s *search) narrow() {
 	s.now = append(s.now[:0], kept...)
 }
 
-// used counts the operations of unknown outcome that have taken effect.
-func (s *search) used(c *situation) int {
+// countUsed counts the operations of unknown outcome that have taken effect.
+func (s *search) countUsed(c *situation) int {
 	done := c.done.and(&s.optional)
 	n := 0
 	for _, w := range done {

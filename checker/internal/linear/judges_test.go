@@ -130,7 +130,7 @@ func TestSlicesOfLegalAreLegal(t *testing.T) {
 				c.units[s.unit[i]] = true
 			}
 		}
-		few := s.build(c)
+		few := s.buildSlice(c)
 		left += len(ops) - len(few)
 		if v := Search(few, m.rules(), time.Second); v.Outcome == Violated {
 			t.Fatalf("%+v: legal:%s\nthe slice is not: %s%s", m, listing(ops), v.Why, listing(few))

@@ -96,7 +96,7 @@ type lockState struct {
 func (r *Rules) step(out []lockState, s lockState, o *Op) []lockState {
 	if s.holder == 0 {
 		if now := max(s.now, o.Call); now <= o.Return {
-			out = r.free(out, s.over(now), o)
+			out = r.free(out, s.freeFrom(now), o)
 		}
 		return out
 	}
@@ -112,7 +112,7 @@ func (r *Rules) step(out []lockState, s lockState, o *Op) []lockState {
 	// The hold may have ended by then ...
 	if s.endLo < Forever {
 		if end := max(now, add(s.endLo, -r.Slack)); end <= o.Return {
-			out = r.free(out, s.over(end), o)
+			out = r.free(out, s.freeFrom(end), o)
 		}
 	}
 	// ... or still live.
@@ -134,8 +134,8 @@ func (r *Rules) step(out []lockState, s lockState, o *Op) []lockState {
 	return out
 }
 
-// over is the free lock after s, from now on.
-func (s *lockState) over(now int64) lockState { return lockState{now: now, token: s.token} }
+// freeFrom is the free lock after s, from now on.
+func (s *lockState) freeFrom(now int64) lockState { return lockState{now: now, token: s.token} }
 
 // free lets o take effect on the free lock, at stay.now or later.
 func (r *Rules) free(out []lockState, stay lockState, o *Op) []lockState {
@@ -201,7 +201,7 @@ func (r *Rules) held(out []lockState, h lockState, last int64, o *Op) []lockStat
 	own := h.holder == o.Owner
 	switch o.Kind {
 	case GotLock:
-		if own && r.Reentrant && (o.Count == 0 || o.Count == h.count+1) && h.shows(o.Token) {
+		if own && r.Reentrant && (o.Count == 0 || o.Count == h.count+1) && h.takeToken(o.Token) {
 			out = again(out, h, last, o, r.giveUp(o))
 		}
 	case FoundBusy:
@@ -231,18 +231,18 @@ func (r *Rules) held(out []lockState, h lockState, last int64, o *Op) []lockStat
 		case !own:
 			out = append(out, h)
 		case r.Loose:
-			out = append(out, h, h.over(h.now))
+			out = append(out, h, h.freeFrom(h.now))
 		}
 	case FoundLost:
 		switch {
 		case !own:
 			out = append(out, h)
 		case r.Loose: // one server that lost its part is enough
-			out = append(out, h, h.over(h.now))
+			out = append(out, h, h.freeFrom(h.now))
 		default:
 			if now := max(h.now, h.giveUp); now <= last {
 				h.now = now
-				out = append(out, h, h.over(now))
+				out = append(out, h, h.freeFrom(now))
 			}
 		}
 	case MaybeGave:
@@ -260,8 +260,8 @@ func (r *Rules) held(out []lockState, h lockState, last int64, o *Op) []lockStat
 	return out
 }
 
-// shows lets the hold have a token, 0 for any, and says whether it can.
-func (s *lockState) shows(token uint64) bool {
+// takeToken lets the hold have a token, 0 for any, and says whether it can.
+func (s *lockState) takeToken(token uint64) bool {
 	switch {
 	case token == 0:
 		return true
@@ -306,7 +306,7 @@ func again(out []lockState, h lockState, last int64, o *Op, giveUp int64) []lock
 // is accepted.
 func less(h lockState, last int64) lockState {
 	if h.count <= 1 {
-		return h.over(h.now)
+		return h.freeFrom(h.now)
 	}
 	h.count--
 	h.extra = min(h.extra, h.count-1)

@@ -60,9 +60,9 @@ type memory struct {
 
 func newMemory(ops int) *memory { return &memory{left: porcupineMemory, step: ops/8 + 200} }
 
-// take reports whether there is room for one more step, to some states. No memory
+// takeStep reports whether there is room for one more step, to some states. No memory
 // at all is one without bounds.
-func (m *memory) take(states int) bool {
+func (m *memory) takeStep(states int) bool {
 	if m == nil {
 		return true
 	}
@@ -92,7 +92,7 @@ func (r Rules) porcupine(m *memory) porcupine.Model {
 				next = r.step(next, s, input.(*Op))
 			}
 			next = distinct(next)
-			return len(next) > 0 && m.take(len(next)), next
+			return len(next) > 0 && m.takeStep(len(next)), next
 		},
 		Equal: func(a, b any) bool {
 			x, y := a.([]lockState), b.([]lockState)

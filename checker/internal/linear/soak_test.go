@@ -18,7 +18,7 @@ import (
 func narrow(ops []Op, r Rules) Ruling {
 	s := newSearch(r, time.Now().Add(2*time.Second))
 	s.parking.room = 1
-	return s.all(strays(ops, r))
+	return s.followAll(strays(ops, r))
 }
 
 // whole is a search that keeps every situation.
