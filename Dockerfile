@@ -1,6 +1,6 @@
 # The image of a release: goreleaser puts the program for each platform
 # beside this file.
-# To build an image from a checkout, see internal/search/explore/emit/Dockerfile.
+# To build an image from a checkout, see examples/many-machines/Dockerfile.
 #
 # It has a shell, which the shards of an exploration on Kubernetes use, and
 # redis-server, which `holdfast run --world live` starts.
