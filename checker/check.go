@@ -1,5 +1,5 @@
 // Package checker judges recorded lock histories: twelve properties, each with a
-// verdict. It needs only the history, and knows no lock, world or scenario.
+// verdict. It needs only the history: no lock, world or scenario.
 // Package linear, below it, decides linearizability.
 package checker
 

@@ -207,7 +207,7 @@ func (t *trace) endingOf(c *Belief) *op {
 	return end
 }
 
-// lostUnheard is how long an acquire of unknown outcome held the lock until the servers
+// lostUnheard is the time for which an acquire of unknown outcome held the lock until the servers
 // lost its hold, and the reason; "" if they did not lose it. Without a server log it was
 // lost when another was granted the lock, at the latest.
 func (t *trace) lostUnheard(o *op) (left int64, how string) {

@@ -7,7 +7,7 @@ import (
 	"github.com/holdfast-go/holdfast/checker/history"
 )
 
-// whyRevived is why a refusal may be right although the holder had released the lock; ""
+// whyRevived returns the reason why a refusal may be right although the holder had released the lock; ""
 // if the log does not show that. A replica did not get that release, and answers in the
 // place of another server.
 func (t *trace) whyRevived(refused *op) string {
@@ -29,7 +29,7 @@ func (t *trace) whyRevived(refused *op) string {
 	return ""
 }
 
-// whyUndone is why a server that replaced another has a hold that had been released; ""
+// whyUndone returns the reason why a server that replaced another has a hold that had been released; ""
 // if none has it.
 func (t *trace) whyUndone(release *op) string {
 	until := plus(release.ret, t.allow.settling)
@@ -66,8 +66,8 @@ func (t *trace) whyForgotten(release *op) string {
 	return ""
 }
 
-// remembered is how long servers must remember that an owner gave a request up: ten
-// times as long as go-redis waits for an answer. Nobody can remember it for ever.
+// remembered is the time for which servers must remember that an owner gave a request up: ten
+// times as long as go-redis waits for an answer. No server remembers it for ever.
 const remembered = 30 * second
 
 // whyRequestForgotten returns the reason why a server carried out a request that its owner

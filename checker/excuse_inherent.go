@@ -85,7 +85,7 @@ func (t *trace) whyOutlivedInherent(p *contradiction) string {
 	return ""
 }
 
-// driftOf is how far a server's clock may run ahead during a lease, by the lock's
+// driftOf is the time by which a server's clock may run ahead during a lease, by the lock's
 // belief.
 func (t *trace) driftOf(lease int64) int64 {
 	allowed := t.allow.rounding

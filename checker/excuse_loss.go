@@ -253,7 +253,7 @@ func (s *faultSpan) onlyForgets() bool {
 	return s.only(history.Traits{DeletesKeys: s.DeletesKeys, MovesClock: s.MovesClock, ClockJump: s.ClockJump, ClockRate: s.ClockRate})
 }
 
-// keptByClock is how long a server kept the hold of an acquire because a fault moved its
+// keptByClock is the time for which a server kept the hold of an acquire because a fault moved its
 // clock, and the reason; 0 if no clock did. The movement bounds it.
 func (t *trace) keptByClock(o *op) (kept int64, how string) {
 	if o == nil || t.claims.Nodes > 1 {
@@ -314,7 +314,7 @@ func (t *trace) keptUnseen(i int, end *op) (kept int64, how string) {
 	return min(plus(t.onServer(lease), longer), until-o.ret), how
 }
 
-// setsBack is how far a fault at most sets a server's clock back between two times.
+// setsBack is the time by which a fault at most sets a server's clock back between two times.
 func (s *faultSpan) setsBack(from, to int64) int64 {
 	switch {
 	case s.ClockRate != 0:

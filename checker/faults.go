@@ -79,7 +79,7 @@ func (s *faultSpan) touchesClient(client string) bool {
 }
 
 // touchesPrimary reports whether a fault may disturb the server that a group begins
-// with. Nobody takes the place of a replica that stops.
+// with. No server takes the place of a replica that stops.
 func (s *faultSpan) touchesPrimary(group string) bool {
 	return len(s.nodes) == 0 || slices.ContainsFunc(s.nodes, func(n string) bool { return n == group || !strings.HasPrefix(n, "node-") })
 }

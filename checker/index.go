@@ -240,7 +240,7 @@ func leaseUnder(c history.Terms, o *op) int64 {
 	return o.args.Lease
 }
 
-// closingSlack is how long the requests of a lock may still arrive after its
+// closingSlack is the time for which the requests of a lock may still arrive after its
 // close.
 const closingSlack = 100 * millisecond
 
@@ -273,7 +273,7 @@ func (x *index) lockOfEvent(e *history.Event) string {
 	return e.Server.Key
 }
 
-// untilNext is how long an operation may be carried out: until it returned, or,
+// untilNext is the time for which an operation may be carried out: until it returned, or,
 // when its outcome is unknown, until its owner asked again.
 func (x *index) untilNext(o *op) int64 {
 	if !o.unclear() {
@@ -305,7 +305,7 @@ type step struct {
 	t    int64
 	o    *op
 	ret  bool // the return of o, else its invocation
-	lost bool // when o is nil: told that the hold is lost, else crashed
+	lost bool // when o is nil: the client learned of the loss, else it crashed
 }
 
 // steps lists an owner's operations and notices about one lock, in order. At one

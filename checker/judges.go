@@ -2,7 +2,7 @@ package checker
 
 import "github.com/holdfast-go/holdfast/checker/internal/linear"
 
-// Judges chooses who decides whether a history is linearizable.
+// Judges chooses the judges that decide whether a history is linearizable.
 type Judges = linear.Choice
 
 // The judges of [Options.Judges].

@@ -23,8 +23,7 @@ var (
 
 func (o *op) open() bool { return o.kind == history.Invoke }
 
-// onLock reports whether the operation is one of the sequential lock, which the judge
-// of linearizability knows.
+// onLock reports whether the operation is one of the sequential lock.
 func (o *op) onLock() bool {
 	return o.f == history.Acquire || o.f == history.Release || o.f == history.Inspect
 }

@@ -17,27 +17,27 @@ const worldLive = "live"
 type allowances struct {
 	// waitSlack is what a bounded wait may overrun, and how early it may end.
 	waitSlack int64
-	// healing is how long after a fault waiters are excused.
+	// healing is the time for which waiters are excused after a fault.
 	healing int64
-	// settling is how long a fault that strikes in an instant is excused for:
+	// settling is the time for which a fault that strikes in an instant is excused:
 	// connections are opened again, clients find the new primary.
 	settling int64
-	// takingBack is how long a lock that takes given up acquires back may need
+	// takingBack is the time for which a lock that takes given up acquires back may need
 	// for it, while nothing stands in its way.
 	takingBack int64
-	// takenBackLater is how long a fault may keep it from that: a lock need not
+	// takenBackLater is the time for which a fault may keep it from that: a lock need not
 	// try for ever. It has no floor, for to ask less of a lock is to forgive more.
 	takenBackLater int64
-	// rounding is how far the time of a server event and a TTL may be off
+	// rounding is the time by which the time of a server event and a TTL may be off
 	// together. It follows no pace, but the world: a TTL has milliseconds; and
 	// a real server notes when a command ran some time after it ran.
 	rounding int64
-	// machine is how much longer than otherwise anything may take in a world
+	// machine is the time by which anything may take longer in a world
 	// where processes have to wait for their turn on a machine. A harness does
 	// not keep runs in which it waited longer itself.
 	machine int64
-	// underway is how long a request may be on its way to a server: one that has
-	// to open connections, and whose script the server does not know, takes up to
+	// underway is the time for which a request may be on its way to a server: one that has
+	// to open connections, and whose script the server does not have, takes up to
 	// messagesOfRequest messages one after the other.
 	underway int64
 }

@@ -202,7 +202,7 @@ func (j countJudge) judgeServerCounts(k ownerLock) Verdict {
 }
 
 // mayBeHandedOn reports whether an acquire that ended as busy had a place in a
-// queue. A releasing owner may hand the lock to it until the server knows that the
+// queue. A releasing owner may hand the lock to it until the server learns that the
 // waiter has left. The judge of errors limits how long the servers may keep it.
 func (j countJudge) mayBeHandedOn(o *op) bool {
 	return j.claims.Fairness && o.args.Wait > 0 && o.res.Error == history.ErrBusy
@@ -322,7 +322,7 @@ func (t *trace) takenBackBy(o *op) int64 {
 	return never
 }
 
-// leftOnServer is what the server has of an owner at a time, if nothing ends that and the
+// leftOnServer is the change with the hold of an owner on a server at a time, if nothing ends that and the
 // owner requests nothing before.
 func (t *trace) leftOnServer(o *op, when int64) *change {
 	if when >= min(o.nextInv(), o.nextExtension(), t.endTime, t.closing.at(o.client), t.crashed.at(o.client)) {

@@ -8,7 +8,7 @@ import (
 	"github.com/holdfast-go/holdfast/checker/history"
 )
 
-// judgeNotice checks that nobody gets a notice of loss while the servers keep the
+// judgeNotice checks that no client gets a notice of loss while the servers keep the
 // hold. A holder may give up its hold early by a margin for drifting clocks, but
 // not by a quarter of its lease. A fault since the acquire may have hidden the
 // server's state from the client, or the client's requests from the server.
@@ -117,7 +117,7 @@ func (j errorsJudge) heldBy(c *Belief, when int64) (held []*op, releasing bool) 
 	return held[:left], releasing
 }
 
-// knownEnd is the end of an acquire's hold as its client must know it. If a fault may
+// knownEnd is the end of an acquire's hold that its client must expect. If a fault may
 // have delayed the granted request, the client counts the lease from its call. A hold
 // that another owner handed on lasts as long as the waiter's place. A renewed hold
 // lasts from the latest renewal which no fault can have hidden.
@@ -125,7 +125,7 @@ func (j errorsJudge) knownEnd(o *op, by int64) int64 {
 	first := plus(j.sentBy(o), j.leaseOf(o))
 	for _, s := range o.own.changes.between(o.inv, o.ret) {
 		if s.holder == o.owner && j.handedOn(ownerLock{o.owner, o.lock}, s) == o {
-			first = min(first, s.expires(), plus(o.inv, j.leaseOf(o))) // it may know of no later end
+			first = min(first, s.expires(), plus(o.inv, j.leaseOf(o))) // it may have learned of no later end
 		}
 	}
 	if !o.args.Renewed {

@@ -24,7 +24,7 @@ var fairnessProperty = property{
 // its turn than another.
 const arrivalSlack = 50 * millisecond
 
-// messagesAgain is how many messages, one after the other, bring an acquire to a
+// messagesAgain is the number of messages, one after the other, that bring an acquire to a
 // server that has answered its client before. The client may open another connection
 // (2), greet (2), and learn that the server forgot the script (2).
 const messagesAgain = 7
@@ -77,7 +77,7 @@ func (j fairnessJudge) judge() Verdict {
 	return v
 }
 
-// queuesApart is why two acquires may have stood in the queues of two servers, of which
+// queuesApart returns the reason why two acquires may have stood in the queues of two servers, of which
 // neither knew the other; "" if they did not.
 func (j fairnessJudge) queuesApart(a, b *op) string {
 	fork := slices.IndexFunc(j.faults, func(f *faultSpan) bool { return f.Forks && f.from <= b.ret && f.forgotUntil() >= a.inv })

@@ -105,7 +105,7 @@ func (t *trace) neverWhole(o *op) (left int64) {
 	for _, c := range o.own.changes.from(o.inv) {
 		switch {
 		case left > 0 && o.kind == history.OK && c.t <= o.ret && c.Role == "primary" && c.was == o.owner && c.ends():
-			left = 0 // its owner did not know of that one, and waited on
+			left = 0 // its owner had not heard of that one, and waited on
 		case c.t >= until || left > 0 && c.Role == "primary" && c.was == o.owner && c.ends():
 			return left
 		case c.Role != "primary":
@@ -113,7 +113,7 @@ func (t *trace) neverWhole(o *op) (left int64) {
 			if heard := o.kind == history.OK && !o.args.Renewed && c.t <= o.ret; heard || !t.disturbedAround(o.client, c.t) {
 				return 0
 			}
-			if o.unclear() { // nobody counts its time but the server
+			if o.unclear() { // the server alone counts its time
 				left = max(left, c.expires()-handed)
 			}
 		case c.command() && c.TTL > 0 && c.TTL < o.args.Lease-2*t.allow.rounding && t.mayBeFor(c, o):

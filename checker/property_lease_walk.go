@@ -7,7 +7,7 @@ import (
 	"github.com/holdfast-go/holdfast/checker/history"
 )
 
-// unbounded is how long a key may lack an expiry, between two commands of a lock that
+// unbounded is the time for which a key may lack an expiry, between two commands of a lock that
 // sets first the key and then the expiry.
 const unbounded = 50 * millisecond
 
@@ -55,11 +55,11 @@ func (h *heldLease) owed(c *change) int64 {
 	return max(granted.at+h.o.args.Lease, extended) - c.t
 }
 
-// underway is how long a request may be on its way to a server without a fault, on
+// underway is the time for which a request may be on its way to a server without a fault, on
 // an ordinary network.
 const underway = 100 * millisecond
 
-// onItsWay is how long a granted request may have been on its way. The client
+// onItsWay is the time for which a granted request may have been on its way. The client
 // counts its lease from the send, and the server from the arrival. So a later
 // request of the client may leave a lease that is shorter by this time.
 func (j leaseJudge) onItsWay(h *heldLease, group string) int64 {
@@ -188,7 +188,7 @@ func (w *leaseWalk) noteGrant(c *change) {
 }
 
 // dropUnansweredGrant notes that a server took over without the grant of an acquire that has not
-// returned. Nobody was told of that grant, so the new server does not owe it.
+// returned. No client heard of that grant, so the new server does not owe it.
 func (w *leaseWalk) dropUnansweredGrant(c *change) {
 	for n := range w.holds {
 		h := &w.holds[n]

@@ -158,7 +158,7 @@ func (j linearizableJudge) toldLost(release *op) int64 {
 	return release.inv
 }
 
-// countKnownAfter reports whether the owner knows its holds after an operation.
+// countKnownAfter reports whether an operation shows its owner the number of its holds.
 func countKnownAfter(o *op) bool {
 	switch o.f {
 	case history.Acquire:
@@ -244,7 +244,7 @@ func (t *trace) carriedOut(o *op) (when int64, ok bool) {
 	to := t.untilNext(o)
 	for _, c := range o.own.changes.between(o.inv, to) {
 		if ok && o.granted() && c.Role == "primary" && c.was == o.owner && c.ends() {
-			return 0, false // its owner did not know of that one, and waited on
+			return 0, false // its owner had not heard of that one, and waited on
 		}
 		if !t.commandOf(c, o) {
 			continue

@@ -159,7 +159,7 @@ func (j progressJudge) mayHoldUntil(c *Belief) int64 {
 }
 
 // missedGrant is when a server granted an acquire whose reply a fault blocked: its
-// client holds the lock and does not know it. missed is false without such a grant.
+// client holds the lock and has not heard of it. missed is false without such a grant.
 func (j progressJudge) missedGrant(o *op) (when int64, missed bool) {
 	if o.f != history.Acquire || o.open() {
 		return 0, false

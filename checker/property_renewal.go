@@ -149,7 +149,7 @@ type renewals struct {
 	bad     Verdict // of the first gap that was too long
 }
 
-// setBackSince is how far faults have set a server's clock back since a refresh, and
+// setBackSince is the time by which faults have set a server's clock back since a refresh, and
 // so delayed the end of a lease; never if unknown. A renewal changes nothing if more
 // than a lease remains.
 func (j renewalJudge) setBackSince(refresh *change, to int64) int64 {

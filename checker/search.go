@@ -99,8 +99,8 @@ func (x *ends) lastBefore(i int, from int64) int {
 	return -1
 }
 
-// lastWithin is the last interval of a block that ends at a time or later; the caller
-// knows that there is one.
+// lastWithin is the last interval of a block that ends at a time or later; there
+// must be one.
 func (x *ends) lastWithin(k, i int, from int64) int {
 	for ; k > 0; k-- {
 		below := x.levels[k-1]

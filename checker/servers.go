@@ -117,7 +117,7 @@ func (b *byGroup[T]) remove(group string) {
 	*b = slices.DeleteFunc(*b, func(g ofGroup[T]) bool { return g.group == group })
 }
 
-// serverLog is what the servers did to the lock keys, in changes and in spans of
+// serverLog has what the servers did to the lock keys, in changes and in spans of
 // holding.
 type serverLog struct {
 	*index

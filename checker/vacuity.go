@@ -16,7 +16,7 @@ type substance struct {
 	invoked, succeeded map[history.Func]bool
 	grants             int
 	outlived           map[ownerLock]outlived
-	refused            bool // a release after a fault or the lease: the lock did answer, and the judges know what it owed
+	refused            bool // a release after a fault or the lease: the lock did answer
 	stopped            bool // a user whose hold was over by itself: it had nothing to release
 	cutOff             bool
 }
@@ -86,7 +86,7 @@ func (s *substance) followLease(e *history.Event) {
 // nothing in it.
 const NeverGranted = "no acquire succeeded"
 
-// whyVacuous returns the reason why the run proves nothing, or "".
+// whyVacuous returns the reason for a run that proves nothing, or "".
 func (s *substance) whyVacuous(h *history.Header) string {
 	before := ""
 	if s.cutOff {

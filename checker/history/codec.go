@@ -143,7 +143,7 @@ func ofServer(raw []byte) bool {
 
 var serverEvent = []byte(`"kind":"server",`)
 
-// Bounds of what somebody else's history may cost to read.
+// Bounds of what a history from elsewhere may cost to read.
 const (
 	maxLine   = 16 << 20 // bytes of a line
 	maxMemory = 4 << 30  // bytes that all events may take, as decodeEvents counts them
@@ -194,7 +194,7 @@ func (d *decoder) grow(events []Event) ([]Event, *Event) {
 	return events, &events[n]
 }
 
-// enough is how many events tell how many there will be.
+// enough is the number of events from which their total can be estimated.
 const enough = 1 << 18
 
 // strict reads exactly one JSON object from a line, and guesses nothing.

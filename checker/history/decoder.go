@@ -31,7 +31,7 @@ const bufferSize = 64 << 10
 func newDecoder(r io.Reader, buffer *bufio.Reader) (*decoder, error) {
 	d := &decoder{b: lineReader{Reader: buffer}, plain: newPlainReader(), room: maxMemory}
 	d.part, _ = r.(partly)
-	d.ended = true // to have nothing at all is for the header to tell
+	d.ended = true // badHeader reports an empty history
 	raw, err := d.readLine()
 	if errors.Is(err, io.EOF) {
 		return nil, d.invalidf("the history is empty")

@@ -185,7 +185,7 @@ const (
 	ErrBusy     = "busy"     // acquire: held by another owner until the wait was over
 	ErrNotHeld  = "not-held" // release: this owner holds nothing
 	ErrLost     = "lost"     // the hold existed, and its lease has ended
-	ErrUnknown  = "unknown"  // transport error: nobody knows whether it happened
+	ErrUnknown  = "unknown"  // transport error: it may have happened
 	ErrRefused  = "refused"  // acquire: the lock reached no server, or the server answered with an error; nothing was done
 	ErrCanceled = "canceled" // the caller's context ended
 	ErrStale    = "stale"    // read or write refused by the resource: a newer token was seen

@@ -24,7 +24,7 @@ import (
 //     is answered by what others hold too, and always goes.
 //   - An owner without any unit kept can go altogether, with its operations of
 //     unknown outcome, for the same reason as a unit.
-//   - So only a refusal that is kept needs somebody who held the lock: then
+//   - So only a refusal that is kept needs an owner that held the lock: then
 //     every unit stays that may have held it during the refusal, and every
 //     operation of unknown outcome that was called by then.
 //
@@ -76,7 +76,7 @@ func newSlicer(ops []Op, r Rules) *slicer {
 	return s
 }
 
-// selection is what a slice is to keep: units, and by their index refusals and
+// selection has what a slice keeps: units, and by their index refusals and
 // inspections.
 type selection struct {
 	units map[int32]bool

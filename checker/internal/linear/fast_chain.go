@@ -9,7 +9,7 @@ import (
 // every operation of the forced order at one instant, and lets the model step
 // through them in that order. Every instant is within its operation, so the
 // order keeps real time, and the model's own steps make the proof. When they do
-// not go through, some other placement may, and the search has to tell.
+// not go through, some other placement may, and the search decides.
 func (s *sessions) chainOrder() Ruling {
 	lines, v := s.places()
 	if v.Outcome != OutcomeOK {

@@ -77,7 +77,7 @@ func (g *gaps) serves(phantom int32, f refusal) bool {
 	return by.Return >= o.Call && !(g.s.r.Reentrant && by.Owner == o.Owner)
 }
 
-// countServed is how many of a gap's refusals, from the first on, a phantom serves.
+// countServed counts the refusals of a gap, from the first on, that a phantom serves.
 func (g *gaps) countServed(phantom int32, group []refusal) int {
 	by, until := &g.s.ops[phantom], Forever
 	if by.Kind == MaybeGot {

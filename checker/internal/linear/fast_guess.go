@@ -46,14 +46,14 @@ type guessedOp struct {
 	was Op
 }
 
-// guessed is how far one owner has come.
+// guessed is the state of one owner so far.
 type guessed struct {
 	count int32   // as of its last reply
 	open  []int32 // its operations of unknown outcome since then
 }
 
 func (g *guesser) followOp(i int32, o *Op, w *guessed) {
-	before := w.count // the count that the reply tells, as it was before o
+	before := w.count // by the reply, and before o
 	after := before
 	switch o.Kind {
 	case GotLock:
@@ -69,7 +69,7 @@ func (g *guesser) followOp(i int32, o *Op, w *guessed) {
 		if g.r.Reentrant || before > 0 && g.mayRelease(w) {
 			before, after = 0, 0
 		} else if len(w.open) > 0 {
-			return // it tells nothing
+			return // it shows nothing
 		}
 	case GaveBack:
 		before, after = o.Count+1, o.Count

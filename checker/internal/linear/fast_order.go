@@ -62,7 +62,7 @@ func (s *sessions) explainOverlap(a, b *session) Ruling {
 func (s *sessions) checkRefusals() Ruling {
 	if s.leased {
 		if len(s.phantoms) > 0 {
-			return good() // the chain has to tell
+			return good() // the chain decides
 		}
 		for i := range s.list {
 			if s.list[i].core < s.list[i].takes {

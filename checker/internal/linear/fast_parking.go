@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// keptOpen is how many operations of one sort the search keeps open at first.
+// keptOpen is the number of operations of one sort the search keeps open at first.
 const keptOpen = 2
 
 // parked is the slot of an operation that waits.
@@ -26,8 +26,8 @@ func like(o *Op) likeness {
 }
 
 // strays gives the acquires of unknown outcome that are the last of owners who
-// held nothing before and never were unclear one owner: who they are can
-// matter to nobody any more.
+// held nothing before and never were unclear one owner: no later operation
+// depends on their names.
 func strays(ops []Op, r Rules) []Op {
 	ops = slices.Clone(sorted(ops))
 	type owner struct {
@@ -69,7 +69,7 @@ func strays(ops []Op, r Rules) []Op {
 	return ops
 }
 
-// unclear reports whether nobody knows whether, and when, an operation took
+// unclear reports whether no reply shows if and when an operation took
 // effect.
 func (o *Op) unclear() bool {
 	return (o.Kind == MaybeGot || o.Kind == MaybeGave) && o.Return >= Forever

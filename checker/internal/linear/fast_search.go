@@ -47,8 +47,8 @@ type search struct {
 	scratch  []lockState
 	settling []lockState
 	took     map[int32]*Op     // latest acquire of each owner that may have taken the lock
-	tokens   map[uint64]uint64 // the one before each; nil when nobody knows
-	left     []int32           // operations of each owner still to come; nil when nobody knows
+	tokens   map[uint64]uint64 // the one before each; nil when unknown
+	left     []int32           // operations of each owner still to come; nil when unknown
 	returned int
 	steps    int
 	limit    time.Time // zero for none

@@ -9,7 +9,7 @@ import (
 
 // A session is one owner's hold from the acquire that takes the count from 0
 // to 1 until the count is 0 again. Owners do one thing after the other, so
-// their own replies tell when each session begins and how it ends:
+// their own replies show when each session begins and how it ends:
 //
 //   - by a release that succeeded,
 //   - by a release whose outcome is unknown, if that is the owner's last word,
@@ -24,10 +24,10 @@ type session struct {
 	lease      int64
 	renewed    bool
 	soonest    int64  // the lease does not end before this
-	token      uint64 // 0 when no reply told it
+	token      uint64 // 0 when no reply has it
 }
 
-// ownerRun is what one owner's replies say so far.
+// ownerRun is the state of one owner by its replies so far.
 type ownerRun struct {
 	count    int32
 	session  int32 // the running one; meaningful while count > 0
@@ -102,7 +102,6 @@ func (s *sessions) addDoubt(o *Op, why string) {
 	}
 }
 
-// name is who an operation's owner is, in words.
 func (s *sessions) name(o *Op) string { return s.r.Owners.name(o.Owner) }
 
 // readReplies goes through the operations once and cuts every owner's into sessions.

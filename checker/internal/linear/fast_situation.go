@@ -106,7 +106,7 @@ func (s *search) isUseful(slot int, c *situation) bool {
 	return true
 }
 
-// class is what two situations must share for one to make the other needless.
+// class has what two situations must share for one to make the other needless.
 type class struct {
 	holder, count int32
 	done          opSet // of the known operations

@@ -14,7 +14,7 @@ import (
 // tries no unknown one before that. What it keeps may happen, so an end that it reaches is
 // proof. That it gets stuck says nothing, for it has dropped situations.
 //
-// It is what decides a long history whose owners go on after lost replies: all
+// It decides a long history whose owners go on after lost replies: all
 // situations are more than anyone can keep, and of a right lock nearly any of
 // them goes on.
 

@@ -16,7 +16,7 @@ const (
 	PorcupineOnly Choice = "porcupine" // the general one
 )
 
-// Decision is what the judges that were asked decided together.
+// Decision is the common decision of the judges that were asked.
 type Decision struct {
 	Ruling
 	Note string // who decided, where it was not both
@@ -35,7 +35,7 @@ func (d *Decision) find(ops []Op, r Rules, j judge, deadline time.Time) {
 	}
 }
 
-// confirmBudget is how long porcupine may look at what the fast judge called
+// confirmBudget is the time for which porcupine may look at what the fast judge called
 // illegal: once at the cause, and once at all that came before.
 const confirmBudget = 2 * time.Second
 
@@ -49,7 +49,7 @@ type Judges struct {
 	deadline  time.Time
 }
 
-// NewJudges returns judges who share one budget, which begins to run now.
+// NewJudges returns judges that share one budget, which begins to run now.
 func NewJudges(choice Choice, budget time.Duration) *Judges {
 	return &Judges{Fast: Fast, choice: choice, porcupine: frugalPorcupine, deadline: time.Now().Add(budget)}
 }
@@ -137,7 +137,7 @@ func (j *Judges) confirmIllegal(d Decision, ops []Op, r Rules) (Decision, *Disag
 	return d, nil
 }
 
-// beginning is what had happened when the first n operations had been called,
+// beginning has what had happened when the first n operations had been called,
 // or a little less: it has at most n operations.
 func beginning(ops []Op, n int) []Op {
 	calls := make([]int64, len(ops))

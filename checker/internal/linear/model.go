@@ -14,7 +14,7 @@ import (
 // out. All constraints are differences (ends - now <= c and the like), for
 // which keeping the tightest bounds loses nothing.
 
-// Kind is what a lock operation tells the model.
+// Kind is the kind of a lock operation, with its outcome.
 type Kind uint8
 
 const (
@@ -50,7 +50,7 @@ type Rules struct {
 	// Loose is for locks on several servers, where a refusal may come from
 	// another owner's failed try and a release may find only some servers.
 	Loose bool
-	// Slack is how far a server's clock may be off its rounding: a hold may
+	// Slack is the time by which a server's clock may be off its rounding: a hold may
 	// end that much before or after its lease.
 	Slack  int64
 	Margin int64   // the time before the end of its lease at which a lock declares to call a hold lost

@@ -1,6 +1,6 @@
 package linear
 
-// Outcome is what a judge decided.
+// Outcome is the decision of a judge.
 type Outcome string
 
 // The outcomes. Unknown never counts as ok.

@@ -19,7 +19,7 @@ func Porcupine(ops []Op, r Rules, budget time.Duration) Outcome {
 	return porcupineWithin(ops, r, budget, nil)
 }
 
-// porcupineOps is how many operations porcupine is asked about at once. It
+// porcupineOps is the number of operations porcupine is asked about at once. It
 // remembers a set of all operations for every step, so its memory grows with
 // the square of their number: so many take a quarter of porcupineMemory when all goes well.
 const porcupineOps = 20_000
@@ -51,7 +51,7 @@ func porcupineWithin(ops []Op, r Rules, budget time.Duration, m *memory) Outcome
 	return Unknown
 }
 
-// memory is what porcupine may still remember. Once it is spent no step is
+// memory is the rest of what porcupine may remember. Once it is spent no step is
 // possible any more, which ends the search, and what it says then means nothing.
 type memory struct {
 	left, step int // bytes; step is for one that succeeds

@@ -26,7 +26,7 @@ func firstIllegal(ops []Op, r Rules, j judge, deadline time.Time) int64 {
 	return rets[lo]
 }
 
-// prefix is what had happened by a time: operations that had not returned by
+// prefix has what had happened by a time: operations that had not returned by
 // then have an unknown outcome.
 func prefix(ops []Op, by int64) []Op {
 	n := 0

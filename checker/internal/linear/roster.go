@@ -22,7 +22,6 @@ func (r *Roster) Number(owner string) int32 {
 	return n
 }
 
-// name is who an owner is, in words.
 func (r *Roster) name(owner int32) string {
 	if r == nil || owner < 1 || int(owner) > len(r.names) {
 		return fmt.Sprintf("owner %d", owner)

@@ -12,7 +12,7 @@ type Ruling struct {
 	At      int64   // when Violated: the return that nothing allows, 0 when not known
 }
 
-// MaxCause is how many operations a ruling or a verdict names at most.
+// MaxCause is the number of operations a ruling or a verdict names at most.
 const MaxCause = 5
 
 func good() Ruling { return Ruling{Outcome: OutcomeOK} }
