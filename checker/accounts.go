@@ -24,7 +24,6 @@ func (x *opIndex) putOp(o *op) {
 	x.sparse[o.id] = o
 }
 
-// findOp finds an operation, or returns nil.
 func (x *opIndex) findOp(id int64) *op {
 	if id >= 0 && id < int64(len(x.dense)) {
 		return x.dense[id]
@@ -49,7 +48,6 @@ type account struct {
 	had   []bool       // by operation: whether it may have had a hold
 }
 
-// accountOf is the index of an owner, or of anyone for "", and a lock.
 func (x *index) accountOf(k ownerLock) *account {
 	a := x.of[k]
 	if a == nil {
@@ -59,7 +57,6 @@ func (x *index) accountOf(k ownerLock) *account {
 	return a
 }
 
-// from lists the changes at a time and later.
 func (l *changeList) from(when int64) []*change {
 	return l.all[search(len(l.all), &l.near, func(i int) bool { return l.all[i].t >= when }):]
 }
@@ -70,7 +67,6 @@ type opList struct {
 	near int // where the last search ended
 }
 
-// latest is the last operation invoked by a time, or -1.
 func (l *opList) latest(when int64) int {
 	return search(len(l.all), &l.near, func(i int) bool { return l.all[i].inv > when }) - 1
 }
@@ -93,7 +89,6 @@ func (l *opList) last(by int64, picks func(*op) bool) *op {
 // calls are a client's operations on a lock, by invocation.
 type calls struct{ acquires, releases, inspects callsOf }
 
-// callsOf are those of one kind.
 type callsOf struct {
 	ops  opList
 	ends ends

@@ -85,7 +85,6 @@ func newBelievers(x *index) *believers {
 	return t
 }
 
-// beliefsIn lists the beliefs of every owner, by their start.
 func beliefsIn(t *index) []Belief {
 	grants := 0
 	for _, o := range t.ops {
@@ -172,7 +171,6 @@ func beliefsOf(t *index, k ownerLock, all []Belief) []Belief {
 	return all
 }
 
-// indexBeliefs lists the beliefs on every lock by their end.
 func (v *believers) indexBeliefs() {
 	v.ended = map[string][]int32{}
 	for i := range v.beliefs {
@@ -192,7 +190,6 @@ func (v *believers) lastHolder(lock string, by int64) *op {
 	return nil
 }
 
-// lastHeld describes the last holder of a lock by a time, and the end of its hold.
 func (v *believers) lastHeld(lock string, by int64) string {
 	c := v.lastBelief(lock, by)
 	if c == nil {

@@ -88,7 +88,6 @@ func (f *forgiving) addReason(why string) bool {
 	return why != ""
 }
 
-// findOp is an operation, if it is of a kind; otherwise nil.
 func (f *forgiving) findOp(o *op, kind linear.Kind) *linear.Op {
 	if o == nil {
 		return nil

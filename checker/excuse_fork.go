@@ -102,7 +102,6 @@ func (t *trace) takenAway(asked *op, node string, when int64) bool {
 	return false
 }
 
-// carriedOutBy are the servers on which an operation changed what its owner has.
 func (t *trace) carriedOutBy(o *op) (nodes []string) {
 	if o == nil {
 		return nil

@@ -55,7 +55,6 @@ func (t *trace) lossOf(c *Belief, by int64) lossOfHold {
 	return l.lossOfHold
 }
 
-// losing is the work of lossOf.
 type losing struct {
 	*trace
 	lossOfHold
@@ -66,7 +65,6 @@ type losing struct {
 	lost    map[string]int64      // groups, with the time
 }
 
-// copyOfHold is a hold on one server.
 type copyOfHold struct {
 	due   int64  // when it was to end, by its last change
 	ended string // the cause of its end; empty while the server has it
@@ -83,7 +81,6 @@ func (l *losing) loseGroup(group string, when int64, format string, args ...any)
 	}
 }
 
-// followChange follows a change of the hold.
 func (l *losing) followChange(s *change) {
 	if s.holder == l.c.Owner {
 		if s.command() {

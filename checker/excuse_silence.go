@@ -39,7 +39,6 @@ func (t *trace) unheardEnd(by int64) bool {
 	})
 }
 
-// gaveBackBy reports whether an owner had released its hold by a time.
 func (t *trace) gaveBackBy(o *op, by int64) bool {
 	return slices.ContainsFunc(o.own.ops.all, func(r *op) bool {
 		return r.f == history.Release && r.kind == history.OK && r.inv >= o.inv && r.ret <= by

@@ -35,7 +35,6 @@ func newFaultLog(h *history.History, pace allowances) *faultLog {
 	return t
 }
 
-// faultSpans finds the strikes of faults. An instant fault lasts for settling.
 func faultSpans(h *history.History, settling int64) []*faultSpan {
 	var spans []*faultSpan
 	for _, x := range h.Strikes() {
@@ -214,7 +213,6 @@ func (l *faultLog) disturbed(group string, by int64) bool {
 	})
 }
 
-// faultsBefore counts the faults that struck before a time.
 func (l *faultLog) faultsBefore(when int64) int {
 	return sort.Search(len(l.faults), func(i int) bool { return l.faults[i].from >= when })
 }
@@ -240,7 +238,6 @@ func (l *faultLog) struckBy(by int64, kind, target string, pick func(*faultSpan)
 // What a judge asks of a fault. Each question is about all of its traits: a
 // fault with a trait that a question does not name is never taken for harmless.
 
-// only reports whether a fault has no other traits than these.
 func (s *faultSpan) only(t history.Traits) bool {
 	t.Instant, t.Lasts = s.Instant, s.Lasts
 	return s.Traits == t
@@ -250,12 +247,10 @@ func (s *faultSpan) only(t history.Traits) bool {
 
 func anyFault(*faultSpan) bool { return true }
 
-// touches selects the faults that may disturb a client.
 func touches(client string) func(*faultSpan) bool {
 	return func(f *faultSpan) bool { return f.touchesClient(client) }
 }
 
-// stops selects the faults that stop a client's process.
 func stops(client string) func(*faultSpan) bool {
 	return func(f *faultSpan) bool { return f.StopsProcess && f.touchesClient(client) }
 }

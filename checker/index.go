@@ -3,7 +3,6 @@ package checker
 import (
 	"iter"
 	"slices"
-	"sort"
 
 	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/checker/internal/linear"
@@ -82,39 +81,6 @@ func newIndex(h *history.History) *index {
 	return t
 }
 
-// between lists the changes in [from, to].
-func (l *changeList) between(from, to int64) []*change {
-	later := l.from(from)
-	for n := range min(len(later), 8) { // most are few
-		if later[n].t > to {
-			return later[:n]
-		}
-	}
-	return later[:sort.Search(len(later), func(i int) bool { return later[i].t > to })]
-}
-
-// heldAt yields the spans of an owner, or of anyone, that touch [from, to], the latest
-// first.
-func (a *account) heldAt(from, to int64) iter.Seq[*span] {
-	return func(yield func(*span) bool) {
-		x := &a.spans
-		n := search(len(x.all), &x.near, func(i int) bool { return x.all[i].from > to })
-		for i := x.ends.lastBefore(n, from); i >= 0 && yield(x.all[i]); {
-			i = x.ends.lastBefore(i, from)
-		}
-	}
-}
-
-// anyHeld reports whether a function picks any of these spans.
-func (a *account) anyHeld(from, to int64, picks func(*span) bool) bool {
-	for s := range a.heldAt(from, to) {
-		if picks(s) {
-			return true
-		}
-	}
-	return false
-}
-
 func (x *index) indexCalls() {
 	x.calls, x.asked = map[clientLock]*calls{}, map[string]*callsOf{}
 	byAccount := map[*account]*calls{}
@@ -183,7 +149,6 @@ func filled(c history.Terms) history.Terms {
 
 type ownerLock struct{ owner, lock string }
 
-// addOp indexes an operation at its invocation.
 func (x *index) addOp(o *op) {
 	o.n = int32(len(x.ops))
 	x.ops = append(x.ops, o)
@@ -208,7 +173,6 @@ func (x *index) addOp(o *op) {
 	x.byLock[o.lock] = append(x.byLock[o.lock], o)
 }
 
-// addNote indexes a note about a client.
 func (x *index) addNote(e *history.Event) {
 	x.notes = append(x.notes, e)
 	switch e.F {

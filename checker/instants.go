@@ -15,7 +15,6 @@ const (
 	second      int64 = 1e9
 )
 
-// instants are times by client.
 type instants map[string]int64
 
 // at is the time of a client, or never.
@@ -34,7 +33,6 @@ func plus(a, b int64) int64 {
 	return a + b
 }
 
-// at formats an instant, as [history.At] does.
 func at(ns int64) string { return history.At(ns) }
 
 // long formats a duration: milliseconds below a second, else seconds.

@@ -23,18 +23,14 @@ var (
 
 func (o *op) open() bool { return o.kind == history.Invoke }
 
-// onLock reports whether the operation is one of the sequential lock.
 func (o *op) onLock() bool {
 	return o.f == history.Acquire || o.f == history.Release || o.f == history.Inspect
 }
 
-// unclear reports whether the outcome of the operation is unknown.
 func (o *op) unclear() bool { return o.kind == history.Info || o.kind == history.Invoke }
 
-// granted reports whether the operation took a hold.
 func (o *op) granted() bool { return o.f == history.Acquire && o.kind == history.OK }
 
-// failed reports whether the operation failed with an error class.
 func (o *op) failed(class string) bool { return o.kind == history.Fail && o.res.Error == class }
 
 // beginWith makes it the operation that an event begins.
@@ -48,7 +44,6 @@ func (o *op) beginWith(e *history.Event) {
 	}
 }
 
-// returnWith notes the return of the operation.
 func (o *op) returnWith(e *history.Event) {
 	o.kind, o.ret = e.Kind, e.Time
 	if e.Result != nil {
@@ -56,7 +51,6 @@ func (o *op) returnWith(e *history.Event) {
 	}
 }
 
-// opIDs lists the ids of operations, leaving out nil and repetitions.
 func opIDs(ops ...*op) []int64 {
 	var ids []int64
 	seen := map[int64]bool{}

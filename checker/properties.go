@@ -22,7 +22,6 @@ type property struct {
 	judge   func(*trace, Options) (Verdict, error)
 }
 
-// properties are in the order of reports.
 var properties = []property{
 	exclusionProperty,
 	linearizableProperty,

@@ -83,7 +83,6 @@ func (p *contradiction) badness() int {
 	return n
 }
 
-// worstOverlap is the badness of a broken contract that is the lock's fault.
 const worstOverlap = 3
 
 // judgeOverlap determines the class of an overlap, and whether it is inherent.

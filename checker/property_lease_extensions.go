@@ -14,7 +14,6 @@ import (
 // mayHaveWorked reports whether an extension may have had its effect.
 func (o *op) mayHaveWorked() bool { return o.kind != history.Fail }
 
-// extensionsFrom lists the extensions of an owner that were invoked at a time or later.
 func (a *account) extensionsFrom(when int64) []*op {
 	return a.extensions[sort.Search(len(a.extensions), func(i int) bool { return a.extensions[i].inv >= when }):]
 }

@@ -11,7 +11,6 @@ import (
 // sets first the key and then the expiry.
 const unbounded = 50 * millisecond
 
-// heldLease is one hold for the lease judge.
 type heldLease struct {
 	o       *op
 	granted byGroup[serverGrant]
@@ -20,13 +19,11 @@ type heldLease struct {
 	extended byGroup[int64]
 }
 
-// serverGrant is the grant of a hold by a server.
 type serverGrant struct {
 	at int64 // from when on the server owes the lease
 	by *change
 }
 
-// forgetGrant notes that a server owes the hold no more.
 func (h *heldLease) forgetGrant(group string) {
 	h.granted.remove(group)
 	h.extended.remove(group)
@@ -106,7 +103,6 @@ func (j leaseJudge) judgeOwner(k ownerLock) Verdict {
 	return v
 }
 
-// followStep follows an operation of the owner.
 func (w *leaseWalk) followStep(s step) {
 	switch {
 	case s.o == nil:
@@ -167,7 +163,6 @@ func (w *leaseWalk) noteGivenBack(c *change) {
 	}
 }
 
-// noteGrant notes that a server granted or renewed a hold.
 func (w *leaseWalk) noteGrant(c *change) {
 	w.refreshed.set(c.group, c.t)
 	for n := range w.holds {

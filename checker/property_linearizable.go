@@ -179,12 +179,10 @@ func noted(v Verdict, d linear.Decision) Verdict {
 	return v
 }
 
-// disputed is the verdict if the judges contradict each other.
 func disputed(d linear.Decision) Verdict {
 	return Verdict{Outcome: Unknown, Ops: d.Ops, Reason: "the judges disagree, which is a defect of the checker"}
 }
 
-// undecidable is the verdict if no judge could decide.
 func undecidable(d linear.Decision, o Options) Verdict {
 	who := "the judges"
 	switch o.Judges {

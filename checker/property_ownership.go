@@ -53,7 +53,6 @@ func command(c *change) string {
 	return c.Command
 }
 
-// openOpOf finds the open lock operation of a client at a time.
 func (t *trace) openOpOf(client, lock string, when int64) *op {
 	for _, f := range []history.Func{history.Release, history.Acquire, history.Inspect} {
 		if o := t.openOp(client, lock, f, when); o != nil {

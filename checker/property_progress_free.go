@@ -7,13 +7,11 @@ import (
 	"github.com/holdfast-go/holdfast/checker/history"
 )
 
-// busyTimes are sorted, disjoint intervals.
 type busyTimes struct {
 	all  [][2]int64
 	near int // where the last search ended
 }
 
-// merged sorts intervals and joins those that touch.
 func merged(times [][2]int64) busyTimes {
 	slices.SortFunc(times, func(a, b [2]int64) int { return cmp.Compare(a[0], b[0]) })
 	out := times[:0]

@@ -104,7 +104,6 @@ func newWrittenTokens(writes []*op) writtenTokens {
 	return x
 }
 
-// before is the greatest token of a write that had returned before a time.
 func (x writtenTokens) before(when int64) uint64 {
 	i, _ := slices.BinarySearch(x.rets, when)
 	if i == 0 {

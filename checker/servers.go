@@ -1,7 +1,9 @@
 package checker
 
 import (
+	"iter"
 	"slices"
+	"sort"
 	"strings"
 
 	"github.com/holdfast-go/holdfast/checker/history"
@@ -18,17 +20,14 @@ type change struct {
 
 func (c *change) command() bool { return c.Cause == "command" && c.Role == "primary" }
 
-// ends reports whether the change removed the hold of its former holder.
 func (c *change) ends() bool { return c.was != "" && c.holder != c.was }
 
-// grants reports whether the change made someone the holder.
 func (c *change) grants() bool { return c.holder != "" && c.holder != c.was }
 
 // takes reports whether the change made someone the holder, or raised its hold
 // count.
 func (c *change) takes() bool { return c.grants() || (c.holder != "" && c.Count > c.WasCount) }
 
-// givesBack reports whether the change took holds of an owner away.
 func (c *change) givesBack(owner string) bool {
 	return c.was == owner && (c.ends() || c.Count < c.WasCount)
 }
@@ -85,7 +84,6 @@ type ofGroup[T any] struct {
 	is    T
 }
 
-// find is the value of a group, or nil.
 func (b byGroup[T]) find(group string) *T {
 	for i := range b {
 		if b[i].group == group {
@@ -242,7 +240,6 @@ func (g *serverLog) groupsHolding(lock, owner string, from, to int64, counts fun
 	return len(groups)
 }
 
-// changeList are changes in order of time.
 type changeList struct {
 	all  []*change
 	near int // where the last search ended
@@ -267,7 +264,6 @@ func (g *serverLog) indexChanges() {
 	}
 }
 
-// spanIndex lists spans by their start.
 type spanIndex struct {
 	all  []*span
 	ends ends
@@ -284,4 +280,35 @@ func (g *serverLog) indexHolding() {
 		add("", &g.spans[i])
 		add(g.spans[i].holder, &g.spans[i])
 	}
+}
+
+func (l *changeList) between(from, to int64) []*change {
+	later := l.from(from)
+	for n := range min(len(later), 8) { // most are few
+		if later[n].t > to {
+			return later[:n]
+		}
+	}
+	return later[:sort.Search(len(later), func(i int) bool { return later[i].t > to })]
+}
+
+// heldAt yields the spans of an owner, or of anyone, that touch [from, to], the latest
+// first.
+func (a *account) heldAt(from, to int64) iter.Seq[*span] {
+	return func(yield func(*span) bool) {
+		x := &a.spans
+		n := search(len(x.all), &x.near, func(i int) bool { return x.all[i].from > to })
+		for i := x.ends.lastBefore(n, from); i >= 0 && yield(x.all[i]); {
+			i = x.ends.lastBefore(i, from)
+		}
+	}
+}
+
+func (a *account) anyHeld(from, to int64, picks func(*span) bool) bool {
+	for s := range a.heldAt(from, to) {
+		if picks(s) {
+			return true
+		}
+	}
+	return false
 }

@@ -122,7 +122,6 @@ func (s *substance) whyVacuous(h *history.Header) string {
 	return ""
 }
 
-// whyVacuous returns the reason why a run proves nothing, or "".
 func whyVacuous(h *history.History) string {
 	s := newSubstance()
 	for i := range h.Events {

@@ -46,13 +46,11 @@ func (v Verdict) Faulty() bool { return v.Outcome == Violated && v.Inherent == "
 // noServerLog is the reason of verdicts that need Server events and have none.
 const noServerLog = "no server log"
 
-// violation is a violated verdict.
 func violation(ns int64, ops []int64, format string, args ...any) Verdict {
 	reason := strings.Join(strings.Fields(fmt.Sprintf(format, args...)), " ")
 	return Verdict{Outcome: Violated, Reason: reason, AtMS: ms(ns), Ops: ops}
 }
 
-// byServers marks a verdict as resting on the server log.
 func byServers(v Verdict) Verdict {
 	v.Evidence = "server log"
 	return v

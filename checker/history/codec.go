@@ -73,7 +73,6 @@ func Decode(r io.Reader) (*History, error) { return decode(r, (*decoder).decodeE
 // buffers are for the next histories of a command that reads hundreds.
 var buffers = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, bufferSize) }}
 
-// decode reads the header, and the rest with a function.
 func decode(r io.Reader, rest func(*decoder) (*History, error)) (*History, error) {
 	buffer := buffers.Get().(*bufio.Reader)
 	buffer.Reset(r)
@@ -151,7 +150,6 @@ const (
 
 var errLongLine = fmt.Errorf("the line is longer than %d MiB", maxLine>>20)
 
-// lineReader reads lines of up to maxLine bytes.
 type lineReader struct {
 	*bufio.Reader
 	long []byte

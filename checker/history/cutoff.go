@@ -32,7 +32,6 @@ func DecodeCutOff(r io.Reader) (*History, error) {
 // cutOffLine reports whether a reader's error means that its data ends too early.
 func cutOffLine(err error) bool { return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) }
 
-// endsEarly is the error of a history that is cut off, in its header or after it.
 func (d *decoder) endsEarly(format string, args ...any) error {
 	return &InvalidError{Line: d.n, Event: d.n - 1, Reason: fmt.Sprintf(format, args...), CutOff: d.n > 1}
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/holdfast-go/holdfast/internal/input"
 )
 
-// decoder reads the lines of a history.
 type decoder struct {
 	b      lineReader
 	plain  *plainReader
@@ -27,7 +26,6 @@ type decoder struct {
 
 const bufferSize = 64 << 10
 
-// newDecoder reads the header.
 func newDecoder(r io.Reader, buffer *bufio.Reader) (*decoder, error) {
 	d := &decoder{b: lineReader{Reader: buffer}, plain: newPlainReader(), room: maxMemory}
 	d.part, _ = r.(partly)

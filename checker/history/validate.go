@@ -38,7 +38,6 @@ type validOwner struct {
 	open   *Event // the invocation of its open operation, nil without one
 }
 
-// newValidator starts to check a history with this header.
 func newValidator(h *Header) (*validator, error) {
 	if reason := validateHeader(h); reason != "" {
 		return nil, &InvalidError{Line: 1, Reason: reason}
@@ -50,12 +49,10 @@ func newValidator(h *Header) (*validator, error) {
 	return &validator{planned: planned, owners: map[string]*validOwner{}, used: newIDSet(), crashed: map[string]bool{}}, nil
 }
 
-// invalidf is an error about the latest event.
 func (v *validator) invalidf(format string, args ...any) error {
 	return &InvalidError{Line: v.events + 1, Event: v.events, Reason: input.Sprintf(format, args...)}
 }
 
-// checkEnd checks that the history is complete.
 func (v *validator) checkEnd() error {
 	switch {
 	case v.events == 0:
@@ -66,7 +63,6 @@ func (v *validator) checkEnd() error {
 	return nil
 }
 
-// addEvent checks the next event.
 func (v *validator) addEvent(e *Event) error {
 	if v.kind == End {
 		return v.invalidf("something follows the %q event", End)
@@ -152,7 +148,6 @@ func (v *validator) checkReturn(e, inv *Event) error {
 	return nil
 }
 
-// openOp finds an open operation, nil when there is none of that id.
 func (v *validator) openOp(op int64) *Event {
 	for _, owner := range v.owners {
 		if owner.open != nil && owner.open.Op == op {
@@ -198,7 +193,6 @@ func validateHeader(h *Header) string {
 	return ""
 }
 
-// validateShape checks one event on its own.
 func validateShape(e *Event) string {
 	if a := e.Args; a != nil && (a.Lease < 0 || a.Wait < -1) {
 		return "a duration of the arguments is negative"

@@ -83,7 +83,6 @@ type selection struct {
 	alone map[int]bool
 }
 
-// buildSlice makes the slice of a selection, with all that it cannot do without.
 func (s *slicer) buildSlice(c selection) []Op {
 	units, owners := map[int32]bool{}, map[int32]bool{}
 	for u := range c.units {

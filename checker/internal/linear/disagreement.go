@@ -35,7 +35,6 @@ func (e *DisagreementError) Error() string {
 	return s
 }
 
-// lines writes operations down for people.
 func lines(ops []Op, who *Roster) []string {
 	var out []string
 	for i := range ops {

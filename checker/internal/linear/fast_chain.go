@@ -43,7 +43,6 @@ func (s *sessions) chainOrder() Ruling {
 	return good()
 }
 
-// place is the instant given to an operation.
 type place struct {
 	at    int64
 	order position
@@ -95,7 +94,6 @@ type placing struct {
 	held, taken, refused, refusedByPhantoms, free []place
 }
 
-// places returns the lines of places, each in order of time.
 func (s *sessions) places() (lines [5][]place, v Ruling) {
 	p := placing{sessions: s}
 	p.listSteps()
@@ -118,7 +116,6 @@ func (s *sessions) places() (lines [5][]place, v Ruling) {
 	return lines, good()
 }
 
-// listSteps lists the operations of each session, in order.
 func (p *placing) listSteps() {
 	p.start = make([]int32, len(p.list)+1)
 	for _, m := range p.member {

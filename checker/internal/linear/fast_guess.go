@@ -40,7 +40,6 @@ type guesser struct {
 	changed []guessedOp
 }
 
-// guessedOp is an operation as it was.
 type guessedOp struct {
 	op  int32
 	was Op

@@ -96,7 +96,7 @@ func (s *sessions) checkRefusals() Ruling {
 	return good()
 }
 
-// holdFrom and until bound the longest hold of session i. Both grow with i.
+// holdFrom and holdUntil bound the longest hold of session i. Both grow with i.
 func (s *sessions) holdFrom(i int) int64 {
 	c := &s.list[i]
 	if i == 0 {
@@ -113,7 +113,6 @@ func (s *sessions) holdUntil(i int) int64 {
 	return min(c.last, s.list[i+1].takes)
 }
 
-// explainIdle explains that a refusal came while the lock was free.
 func (s *sessions) explainIdle(f *refusal) Ruling {
 	o := &s.ops[f.op]
 	cause := []*Op{o}

@@ -9,7 +9,6 @@ import (
 // keptOpen is the number of operations of one sort the search keeps open at first.
 const keptOpen = 2
 
-// parked is the slot of an operation that waits.
 const parked = math.MaxInt16
 
 // likeness says which operations of unknown outcome are as good as one another,

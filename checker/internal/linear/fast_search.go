@@ -88,7 +88,6 @@ func byAll(ops []Op, r Rules, tokens map[uint64]uint64, limit time.Time) Ruling 
 	}
 }
 
-// followAll follows a history from its beginning to its end.
 func (s *search) followAll(ops []Op) Ruling {
 	type event struct {
 		t  int64
@@ -207,7 +206,6 @@ func (s *search) putOp(o *Op) int {
 	return slot
 }
 
-// removeOp frees a slot.
 func (s *search) removeOp(slot int) {
 	s.open.remove(slot)
 	s.optional.remove(slot)
@@ -278,7 +276,6 @@ func (s *search) returnOp(slot int) Outcome {
 	return OutcomeOK
 }
 
-// knownOps are the open operations that certainly take effect.
 func (s *search) knownOps() (known opSet) {
 	for i := range known {
 		known[i] = s.open[i] &^ s.optional[i]
@@ -286,7 +283,6 @@ func (s *search) knownOps() (known opSet) {
 	return known
 }
 
-// useOp lets one open operation take effect in a situation.
 func (s *search) useOp(slot int, c *situation) {
 	for _, n := range s.stepState(c.state, s.ops[slot]) {
 		if n == c.state && s.optional.has(slot) {

@@ -27,7 +27,6 @@ type session struct {
 	token      uint64 // 0 when no reply has it
 }
 
-// ownerRun is the state of one owner by its replies so far.
 type ownerRun struct {
 	count    int32
 	session  int32 // the running one; meaningful while count > 0
@@ -167,7 +166,6 @@ func after(t int64) string {
 	return history.At(t)
 }
 
-// closeSessions ends the sessions that are still running.
 func (s *sessions) closeSessions() {
 	for k := range s.owners {
 		if w := &s.owners[k]; w.count > 0 {
@@ -179,7 +177,6 @@ func (s *sessions) closeSessions() {
 	s.sortSessions(byTake)
 }
 
-// sortSessions puts the sessions in order.
 func (s *sessions) sortSessions(less func(a, b session) int) {
 	if slices.IsSortedFunc(s.list, less) {
 		return

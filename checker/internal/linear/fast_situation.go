@@ -24,7 +24,6 @@ func (s *opSet) unused() int {
 	return -1
 }
 
-// within reports whether s has nothing that t has not.
 func (s *opSet) within(t *opSet) bool {
 	for i, w := range s {
 		if w&^t[i] != 0 {

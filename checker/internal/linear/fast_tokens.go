@@ -52,7 +52,6 @@ func (s *sessions) byTokens() Ruling {
 	return good()
 }
 
-// endingOf is the operation that ended a session, nil for none.
 func (s *sessions) endingOf(c *session) *Op {
 	if c.end < 0 {
 		return nil

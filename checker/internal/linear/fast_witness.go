@@ -32,7 +32,6 @@ func byWitness(ops []Op, r Rules, tokens map[uint64]uint64, width int, limit tim
 	return s.followAll(ops).Outcome == OutcomeOK
 }
 
-// dropWorst drops all but the best situations.
 func (s *search) dropWorst() {
 	if s.width == 0 || len(s.now) <= s.width {
 		return

@@ -326,7 +326,6 @@ func (s lockState) hash() uint64 {
 	return h
 }
 
-// describe puts an operation in words.
 func (o *Op) describe(by *Roster) string {
 	who := by.name(o.Owner)
 	switch o.Kind {
@@ -351,7 +350,6 @@ func (o *Op) describe(by *Roster) string {
 	}
 }
 
-// describeStates puts a set of states in words.
 func describeStates(states []lockState, who *Roster) string {
 	words := make([]string, 0, len(states))
 	for _, s := range states {
