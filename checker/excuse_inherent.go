@@ -135,7 +135,7 @@ func (t *trace) whyTokenInherent(by int64) string {
 		}
 		why = fmt.Sprintf("the servers lost the counter of the tokens in the fault at %s", at(f.from))
 		for _, n := range f.nodes {
-			groups[groupOf(n)] = true
+			groups[history.GroupOf(n)] = true
 		}
 		if len(f.nodes) == 0 {
 			return why

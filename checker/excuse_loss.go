@@ -222,7 +222,7 @@ func (t *trace) lossByTraits(since, by int64) lossOfHold {
 		l.at, l.forked = max(l.at, f.from), l.forked || f.Forks
 		l.how = fmt.Sprintf("a fault at %s may have cost the servers the hold", at(f.from))
 		for _, n := range f.nodes {
-			groups[groupOf(n)] = true
+			groups[history.GroupOf(n)] = true
 		}
 		if len(f.nodes) == 0 {
 			l.groups = t.claims.Nodes

@@ -47,7 +47,7 @@ func faultSpans(h *history.History, settling int64) []*faultSpan {
 		}
 		for _, target := range x.Targets {
 			for _, name := range names(target) {
-				if strings.HasPrefix(name, "client-") {
+				if history.IsClient(name) {
 					s.clients = append(s.clients, name)
 				} else {
 					s.nodes = append(s.nodes, name)
@@ -80,14 +80,14 @@ func (s *faultSpan) touchesClient(client string) bool {
 // touchesPrimary reports whether a fault may disturb the server that a group begins
 // with. No server takes the place of a replica that stops.
 func (s *faultSpan) touchesPrimary(group string) bool {
-	return len(s.nodes) == 0 || slices.ContainsFunc(s.nodes, func(n string) bool { return n == group || !strings.HasPrefix(n, "node-") })
+	return len(s.nodes) == 0 || slices.ContainsFunc(s.nodes, func(n string) bool { return n == group || !history.IsServer(n) })
 }
 
 // touchesGroup reports whether a fault may disturb the servers of a group. A
 // target that is not a server's own name, such as "primary", may be any.
 func (s *faultSpan) touchesGroup(group string) bool {
 	for _, n := range s.nodes {
-		if groupOf(n) == group || !strings.HasPrefix(n, "node-") {
+		if history.GroupOf(n) == group || !history.IsServer(n) {
 			return true
 		}
 	}
@@ -105,10 +105,10 @@ func (s *faultSpan) touchesLink(client, group string) bool {
 func (s *faultSpan) groups() []string {
 	var groups []string
 	for _, n := range s.nodes {
-		if !strings.HasPrefix(n, "node-") {
+		if !history.IsServer(n) {
 			return nil
 		}
-		if g := groupOf(n); !slices.Contains(groups, g) {
+		if g := history.GroupOf(n); !slices.Contains(groups, g) {
 			groups = append(groups, g)
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"iter"
 	"slices"
 	"sort"
-	"strings"
 
 	"github.com/holdfast-go/holdfast/checker/history"
 )
@@ -65,15 +64,6 @@ type span struct {
 	holder            string
 	from, to          int64
 	led               int64 // since when the server is known to be a primary
-}
-
-// groupOf names the group a server belongs to, by the server that was its
-// primary at the start.
-func groupOf(node string) string {
-	if i := strings.Index(node, "-replica"); i > 0 {
-		return node[:i]
-	}
-	return node
 }
 
 // byGroup holds a value for some of a lock's few groups of servers.
@@ -141,7 +131,7 @@ func newServerLog(x *index, f *faultLog) *serverLog {
 		if stored == "" || known[stored] {
 			return stored
 		}
-		if o := taker[[3]string{groupOf(s.Node), s.Key, stored}]; o != "" {
+		if o := taker[[3]string{history.GroupOf(s.Node), s.Key, stored}]; o != "" {
 			return o
 		}
 		return stored
@@ -149,7 +139,7 @@ func newServerLog(x *index, f *faultLog) *serverLog {
 	t.changes = make([]change, 0, len(t.logged))
 	for _, e := range t.logged {
 		s := e.Server
-		c := change{ServerEvent: s, t: e.Time, lock: t.lockOfEvent(e), group: groupOf(s.Node)}
+		c := change{ServerEvent: s, t: e.Time, lock: t.lockOfEvent(e), group: history.GroupOf(s.Node)}
 		c.was = resolve(s, s.WasHolder)
 		if c.command() && s.Holder != "" && !known[s.Holder] && (s.WasHolder != s.Holder) {
 			if o := t.openOp(s.By, c.lock, history.Acquire, e.Time); o != nil {

@@ -152,8 +152,6 @@ func members(t Topology, group int) []string {
 	return names
 }
 
-func isClient(name string) bool { return strings.HasPrefix(name, "client-") }
-
 // groupOf returns the group of a server; 0 for clients.
 func groupOf(name string) int {
 	if name == primaryName {

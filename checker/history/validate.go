@@ -24,7 +24,7 @@ func Validate(h *History) error {
 // validator is the state of [Validate] between two events.
 type validator struct {
 	owners  map[string]*validOwner
-	used    *idSet          // operation ids ever invoked
+	used    map[int64]bool  // operation ids ever invoked
 	crashed map[string]bool // clients
 	planned map[int]bool    // ids of the header's faults
 	events  int
@@ -46,7 +46,7 @@ func newValidator(h *Header) (*validator, error) {
 	for _, f := range h.Faults {
 		planned[f.ID] = true
 	}
-	return &validator{planned: planned, owners: map[string]*validOwner{}, used: newIDSet(), crashed: map[string]bool{}}, nil
+	return &validator{planned: planned, owners: map[string]*validOwner{}, used: map[int64]bool{}, crashed: map[string]bool{}}, nil
 }
 
 func (v *validator) invalidf(format string, args ...any) error {
@@ -100,13 +100,13 @@ func (v *validator) addEvent(e *Event) error {
 	}
 	switch e.Kind {
 	case Invoke:
-		if v.used.hasID(e.Op) {
+		if v.used[e.Op] {
 			return v.invalidf("operation %d is invoked twice", e.Op)
 		}
 		if owner.open != nil {
 			return v.invalidf("%s invokes operation %d while its operation %d is open", e.Owner, e.Op, owner.open.Op)
 		}
-		v.used.addID(e.Op)
+		v.used[e.Op] = true
 		owner.open = e
 	case OK, Fail, Info:
 		if err := v.checkReturn(e, owner.open); err != nil {
@@ -132,7 +132,7 @@ func (v *validator) checkReturn(e, inv *Event) error {
 		inv = v.openOp(e.Op)
 	}
 	switch {
-	case inv == nil && v.used.hasID(e.Op):
+	case inv == nil && v.used[e.Op]:
 		return v.invalidf("operation %d returns twice", e.Op)
 	case inv == nil:
 		return v.invalidf("operation %d returns before it is invoked", e.Op)

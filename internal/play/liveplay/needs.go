@@ -2,8 +2,8 @@ package liveplay
 
 import (
 	"slices"
-	"strings"
 
+	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/faults"
 	"github.com/holdfast-go/holdfast/internal/live/servers"
 	"github.com/holdfast-go/holdfast/scenarios"
@@ -37,7 +37,7 @@ func needsOf(s *scenarios.Scenario, sub *locks.Subject) needs {
 				named = append(named, a.Node)
 			}
 		}
-		n.replicas = n.replicas || slices.ContainsFunc(named, func(name string) bool { return strings.Contains(name, "-replica-") })
+		n.replicas = n.replicas || slices.ContainsFunc(named, history.IsReplica)
 	}
 	return n
 }

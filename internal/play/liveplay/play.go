@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 
@@ -240,7 +239,7 @@ func (l *liveRun) slowDown() error {
 			link := faults.Link{From: fmt.Sprintf("client-%d", c), To: node}
 			errs = append(errs, slow(link, stream.Upstream, t.Latency.Min, t.Latency.Max), slow(link, stream.Downstream, t.Latency.Min, t.Latency.Max))
 		}
-		if primary, _, isReplica := strings.Cut(node, "-replica-"); isReplica && t.Lag > 0 {
+		if primary := history.GroupOf(node); primary != node && t.Lag > 0 {
 			errs = append(errs, slow(faults.Link{From: node, To: primary}, stream.Downstream, t.Lag, t.Lag))
 		}
 	}

@@ -2,7 +2,6 @@ package draw
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/holdfast-go/holdfast/checker/history"
@@ -190,7 +189,7 @@ func (r *reader) renewing(client string, now int64) bool {
 func (r *reader) struck(f *history.FaultEvent) []string {
 	var some []string
 	for _, t := range f.Targets {
-		if strings.HasPrefix(t, "client-") && r.clients[t] != nil {
+		if history.IsClient(t) && r.clients[t] != nil {
 			some = append(some, t)
 		}
 	}
