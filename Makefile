@@ -19,7 +19,7 @@ REQUIRE =
 SKIPPED = $(CURDIR)/.skipped
 export STATICCHECK GOVULNCHECK REQUIRE SKIPPED
 
-.PHONY: test tests nightly setup lint unit race guests oldest vuln adapters findings bench bench-judges bench-check bench-locks soak fuzz track-record fidelity sweeps outsiders mutation systems help
+.PHONY: test tests nightly setup lint unit race guests oldest vuln adapters findings bench bench-judges bench-check bench-locks soak fuzz track-record sweeps outsiders mutation systems help
 
 help:
 	@echo "make test    everything: format, vet, staticcheck, tests, race detector, adapters, govulncheck;"
@@ -41,7 +41,6 @@ help:
 	@echo "make systems        play the locks of other systems in HAZARDS, and write the table of docs/systems.md"
 	@echo "make sweeps         measure how likely the hazards are, and write the tables and pictures of docs/sweep.md"
 	@echo "make playground     write the playground as files for a web server, the simulator as WebAssembly, into SITE=holdfast-playground"
-	@echo "make fidelity       play the catalogue in both worlds, and write docs/tables/fidelity.md"
 
 # The compiler, staticcheck and the tests collect garbage less often, which saves a sixth of
 # their time and takes up to twice the memory.
@@ -259,13 +258,6 @@ systems:
 	"$$dir/holdfast" merge "$$@" --out "$$dir/all" >/dev/null; \
 	"$$dir/holdfast" report "$$dir/all" --format markdown >"$$dir/systems"; \
 	$(FILL) docs/systems.md >"$$dir/page" && cp "$$dir/page" docs/systems.md
-
-# A difference that nobody has explained ends the command, and is in the page
-# all the same; so does a run without a verdict. Anything else is no matrix.
-fidelity:
-	@$(BUILT); code=0; \
-	"$$dir/holdfast" selftest fidelity --format markdown >"$$dir/matrix" || code=$$?; \
-	case $$code in 0|1|3) $(FILL) docs/tables/fidelity.md >"$$dir/page" && cp "$$dir/page" docs/tables/fidelity.md;; esac; exit $$code
 
 # How likely the hazards are, in docs/sweep.md, with a picture for each.
 sweeps:
