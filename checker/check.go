@@ -17,8 +17,8 @@ type Options struct {
 	// verdict is unknown. 0 means 20 seconds. The explanation of a violation
 	// may take some seconds more.
 	Budget time.Duration
-	// Judges selects the judges of linearizability.
-	Judges linear.Choice
+	// Judges is one of [Judges], or empty for the first.
+	Judges string
 	// Begin is called with every property before its judgement; it may be nil.
 	Begin func(Property)
 

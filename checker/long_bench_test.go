@@ -32,7 +32,7 @@ func BenchmarkHistory(b *testing.B) {
 				var before, after runtime.MemStats
 				runtime.ReadMemStats(&before)
 				for b.Loop() {
-					r, err := Judge(h, Options{Judges: linear.FastOnly})
+					r, err := Judge(h, Options{Judges: string(linear.FastOnly)})
 					if err != nil || r.Verdicts[Exclusion].Outcome != OutcomeOK || r.Verdicts[Linearizable].Outcome != OutcomeOK {
 						b.Fatal(r, err)
 					}

@@ -28,7 +28,7 @@ type linearizableJudge struct{ *trace }
 // instants of the server log, the verdict is violated by the server log. The error
 // is a [*linear.DisagreementError].
 func (j linearizableJudge) judge(o Options) (Verdict, error) {
-	judges := linear.NewJudges(o.Judges, o.Budget)
+	judges := linear.NewJudges(linear.Choice(o.Judges), o.Budget)
 	if o.fast != nil {
 		judges.Fast = o.fast
 	}
@@ -185,7 +185,7 @@ func disputed(d linear.Decision) Verdict {
 
 func undecidable(d linear.Decision, o Options) Verdict {
 	who := "the judges"
-	switch o.Judges {
+	switch linear.Choice(o.Judges) {
 	case linear.FastOnly:
 		who = "the fast judge"
 	case linear.PorcupineOnly:

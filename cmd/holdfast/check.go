@@ -31,7 +31,7 @@ type checkFlags struct {
 
 var checkFormats = []string{"text", "json", "markdown"}
 
-var judgeNames = []string{string(checker.BothJudges), string(checker.FastJudge), string(checker.PorcupineOnly)}
+var judgeNames = checker.Judges()
 
 func newCheckCmd() *cobra.Command {
 	var f checkFlags
@@ -192,7 +192,7 @@ func judgeWithBar(ctx context.Context, h *history.History, f checkFlags, stderr 
 	defer bar.Done()
 	return suite.UnlessInterrupted(ctx, func() (checker.Report, error) {
 		return judgeHistory(h, checker.Options{
-			Budget: f.budget, Judges: checker.Judges(f.judges), Begin: func(checker.Property) { bar.Step() },
+			Budget: f.budget, Judges: f.judges, Begin: func(checker.Property) { bar.Step() },
 		})
 	})
 }
