@@ -101,12 +101,17 @@ func firstProblem(err error) string {
 	if !errors.As(err, &v) {
 		return err.Error()
 	}
+	place := v.InstanceLocation
 	for len(v.Causes) > 0 {
 		v = slices.MinFunc(v.Causes, func(a, b *jsonschema.ValidationError) int {
 			return slices.Compare(a.InstanceLocation, b.InstanceLocation)
 		})
+		// The validator gives no place for the name of a field, only for its object.
+		if len(v.InstanceLocation) > 0 {
+			place = v.InstanceLocation
+		}
 	}
-	at := "/" + strings.Join(v.InstanceLocation, "/")
+	at := "/" + strings.Join(place, "/")
 	out := v.BasicOutput()
 	for len(out.Errors) > 0 {
 		out = &out.Errors[0]
