@@ -29,7 +29,7 @@ var _ = register(Kind{
 	Available:     func(s Spec, t Topology) error { return checkLinks(s, t, true) },
 	New: func(s Spec, t Topology, _ uint64) (Fault, error) {
 		return strikeLinks(s, t, func(w World, links []Link) (string, func() error, error) {
-			heal, err := eachLink(links, w.HoldRequest)
+			heal, err := eachLink(links, w.WithholdRequest)
 			return "a request held between " + between(links), heal, err
 		}), nil
 	},

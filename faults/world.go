@@ -25,13 +25,13 @@ type World interface {
 	Attacher
 	// Reset breaks every connection of a link at once; clients may open new ones.
 	Reset(l Link) error
-	// HoldRequest holds one request of a client over a link, after its arrival
+	// WithholdRequest withholds one request of a client over a link, after its arrival
 	// at the node and before its execution, until release. All data behind it
 	// on its connection waits too. Within the moment [Received] of a request
-	// over the link, it holds that request, otherwise the next one. After
+	// over the link, it withholds that request, otherwise the next one. After
 	// release the node executes it, even if its client has closed the
 	// connection.
-	HoldRequest(l Link) (release func(), err error)
+	WithholdRequest(l Link) (release func(), err error)
 	// Refuse rejects new connections over a link until allow.
 	Refuse(l Link) (allow func(), err error)
 	// HalfOpen ends the open connections of a link at one of its parties, gone.

@@ -73,9 +73,9 @@ func (w *fakeWorld) Attach(l Link, dir stream.Direction, t toxics.Toxic) (func()
 	}, nil
 }
 
-func (w *fakeWorld) Reset(l Link) error                 { return w.call("reset", l.From, l.To) }
-func (w *fakeWorld) HoldRequest(l Link) (func(), error) { return w.undone("hold", "release", l) }
-func (w *fakeWorld) Refuse(l Link) (func(), error)      { return w.undone("refuse", "allow", l) }
+func (w *fakeWorld) Reset(l Link) error                     { return w.call("reset", l.From, l.To) }
+func (w *fakeWorld) WithholdRequest(l Link) (func(), error) { return w.undone("hold", "release", l) }
+func (w *fakeWorld) Refuse(l Link) (func(), error)          { return w.undone("refuse", "allow", l) }
 func (w *fakeWorld) HalfOpen(l Link, gone string) (func(), error) {
 	return w.undone("half-open "+gone, "tell", l)
 }

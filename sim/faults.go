@@ -93,12 +93,12 @@ func (w *World) Reset(l faults.Link) error {
 	return nil
 }
 
-// HoldRequest implements [faults.World].
-func (w *World) HoldRequest(l faults.Link) (release func(), err error) {
+// WithholdRequest implements [faults.World].
+func (w *World) WithholdRequest(l faults.Link) (release func(), err error) {
 	if err := w.known(l); err != nil {
 		return nil, err
 	}
-	return w.link(l.From, l.To).requests.Hold(), nil
+	return w.link(l.From, l.To).requests.Withhold(), nil
 }
 
 // Refuse implements [faults.World].

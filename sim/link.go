@@ -34,7 +34,7 @@ type link struct {
 	// replicates says that the link is a replica's, to its primary.
 	replicates bool
 
-	requests own.Requests // that faults hold
+	requests own.Requests // that faults withhold
 	refusals own.Refusals // of new connections
 
 	mu      sync.Mutex
@@ -196,7 +196,7 @@ func (l *link) signal() {
 	l.changed = make(chan struct{})
 }
 
-// isBlocked reports whether a toxic holds all data, so that no connection can be
+// isBlocked reports whether a toxic withholds all data, so that no connection can be
 // opened. The caller holds the lock.
 func (l *link) isBlocked() bool {
 	return slices.ContainsFunc(l.toxics, func(a *attached) bool { return own.Blocks(a.toxic) })
@@ -244,7 +244,7 @@ func (l *link) connections() int {
 	return len(l.conns)
 }
 
-// clear removes every toxic and releases every held request, so that their
+// clear removes every toxic and releases every withheld request, so that their
 // goroutines end.
 func (l *link) clear() {
 	l.requests.Release()

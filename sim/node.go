@@ -155,7 +155,7 @@ func (s *session) execute(args []string, in *bufio.Reader) bool {
 	m := faults.Moment{Name: faults.Received, Client: s.by, Node: n.name, Command: cmd, Op: w.opOf(s.by)}
 	if !faults.Quiet(cmd) {
 		w.announce(m)
-		s.waitWhileHeld()
+		s.waitWhileWithheld()
 	}
 	changed, ok := false, false
 	if cmd == "WAIT" {
@@ -183,11 +183,11 @@ func (s *session) execute(args []string, in *bufio.Reader) bool {
 	return true
 }
 
-// waitWhileHeld waits while a fault holds the arrived request.
-func (s *session) waitWhileHeld() {
+// waitWhileWithheld waits while a fault withholds the arrived request.
+func (s *session) waitWhileWithheld() {
 	s.conn.in.link.used(Accepted)
-	if held := s.conn.in.link.requests.Held(); held != nil {
-		<-held
+	if withheld := s.conn.in.link.requests.Withheld(); withheld != nil {
+		<-withheld
 		s.conn.peer.takeTurn() // several requests may go on at one instant
 	}
 }

@@ -32,7 +32,7 @@ func TestAHeldRequestOutlivesItsConnection(t *testing.T) {
 	in(t, sim.Options{Seed: 1, Clients: 1, Groups: 1}, func(ctx context.Context, w *sim.World) {
 		c := impatient(w)
 		defer c.Close()
-		release, err := w.HoldRequest(toNode1)
+		release, err := w.WithholdRequest(toNode1)
 		must.Succeed(t, err)
 		if err := c.RPush(ctx, "k", "first").Err(); err == nil {
 			t.Error("a request that is held was answered")
@@ -58,7 +58,7 @@ func TestTheRequestOfTheMomentIsHeld(t *testing.T) {
 	var release func()
 	hold := func(m faults.Moment) {
 		if m.Name == faults.Received && m.Command == "INCR" && release == nil {
-			release, _ = w.HoldRequest(toNode1)
+			release, _ = w.WithholdRequest(toNode1)
 		}
 	}
 	in(t, sim.Options{Seed: 1, Clients: 1, Groups: 1, OnMoment: hold}, func(ctx context.Context, world *sim.World) {

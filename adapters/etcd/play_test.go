@@ -71,7 +71,7 @@ func judged(t *testing.T, s *scenarios.Scenario, l *locks.Subject, violated []ch
 	t.Helper()
 	how := liveplay.Live{
 		Backend: servers.Backend{Bundled: &servers.BundledServers{Command: []string{self(t), serveRole}, Members: members}},
-		Dir:     t.TempDir(), Workers: []liveplay.Worker{{Lock: l.Name(), Command: []string{self(t)}}}, Scale: 0.5,
+		Dir:     t.TempDir(), Processes: []liveplay.AdapterProcess{{Lock: l.Name(), Command: []string{self(t)}}}, Scale: 0.5,
 	}
 	for n := 0; ; n++ {
 		p, err := liveplay.PlayLive(context.Background(), s, l, 1, "test", how)

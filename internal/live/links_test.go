@@ -31,7 +31,7 @@ func TestAHeldRequestOutlivesItsConnection(t *testing.T) {
 	t.Parallel()
 	w, _ := startWorld(t, WorldOptions{Options: servers.Options{Clients: 1, Groups: 1}, OnMoment: func(faults.Moment) {}})
 	c, ctx := impatient(t, w), t.Context()
-	release, err := w.HoldRequest(toNode1)
+	release, err := w.WithholdRequest(toNode1)
 	check(t, err)
 	if err := c.RPush(ctx, "k", "first").Err(); err == nil {
 		t.Error("a request that is held was answered")

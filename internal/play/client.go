@@ -31,14 +31,14 @@ type Client struct {
 	explicit bool              // whether an acquire may ask for a lease of its own
 	poll     time.Duration     // between two tries of one that does not
 	early    time.Duration     // how long before the end of its validity a careful user stops
-	workers  []*worker
+	threads  []*thread
 
 	closing  sync.Once
 	closeErr error // of closing the lock handle
 }
 
 // NewClient returns client n of a run, with its process and its lock. Its first
-// worker draws from rng.
+// thread draws from rng.
 func (r *Run) NewClient(n int, p *faults.Process, s locks.Session, stocks map[string]*Stock, rng *rand.Rand) *Client {
 	c := &Client{
 		work: r.Scenario.WorkloadOf(n), Proc: p, session: s, rec: r.Rec, owners: r.Owners, announce: r.Timeline.Moment, settle: r.Settle, stocks: stocks,
@@ -50,21 +50,21 @@ func (r *Run) NewClient(n int, p *faults.Process, s locks.Session, stocks map[st
 		if i > 0 {
 			rng = random.Stream(r.Seed, "workload", p.Name(), fmt.Sprint(i+1))
 		}
-		c.workers = append(c.workers, &worker{Client: c, number: i + 1, rng: rng})
+		c.threads = append(c.threads, &thread{Client: c, number: i + 1, rng: rng})
 	}
 	return c
 }
 
-// run plays the workload of all workers.
+// run plays the workload of all threads.
 func (c *Client) run(ctx context.Context) {
-	for _, w := range c.workers { // one after the other: a lock may draw at random for each
-		w.newOwner()
+	for _, t := range c.threads { // one after the other: a lock may draw at random for each
+		t.newOwner()
 	}
 	var all sync.WaitGroup
-	for _, w := range c.workers[1:] {
-		all.Go(func() { w.run(ctx) })
+	for _, t := range c.threads[1:] {
+		all.Go(func() { t.run(ctx) })
 	}
-	c.workers[0].run(ctx)
+	c.threads[0].run(ctx)
 	all.Wait()
 }
 

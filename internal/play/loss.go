@@ -20,7 +20,7 @@ type loss struct {
 }
 
 // lossOfHold is the loss of the hold that the lock has just granted.
-func (c *worker) lossOfHold(g lock.Grant) *loss {
+func (c *thread) lossOfHold(g lock.Grant) *loss {
 	l := &loss{}
 	if n, ok := c.locker.(lock.LostNotifier); ok && !c.work.Carry {
 		l.signal = n.Lost()
@@ -124,7 +124,7 @@ func (l *loss) record(why history.Func) {
 // listen records the end of the work at once while the client waits for an
 // operation on its hold. The client's record of that operation must come later,
 // even at the same instant: call mustEnd before it.
-func (c *worker) listen(l *loss) (stop func()) {
+func (c *thread) listen(l *loss) (stop func()) {
 	over, done := l.over()
 	if l.signal == nil && over == nil {
 		return done

@@ -1,6 +1,12 @@
 package play
 
-import "sync"
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/holdfast-go/holdfast/checker/history"
+)
 
 // Stock is the guarded resource: a register on a separate machine, from which every
 // critical section subtracts one. If Fenced, it refuses a write with an older token than
@@ -59,4 +65,53 @@ func (r *Run) NewStocks() map[string]*Stock {
 		all[name] = &Stock{Fenced: r.fenced(), FencesReads: r.fencesReads(), Value: Initial}
 	}
 	return all
+}
+
+func (c *thread) readStock(ctx context.Context, token uint64) (int64, bool) {
+	var args *history.Args
+	if c.stock.FencesReads {
+		args = &history.Args{Token: token}
+	}
+	op := c.rec.Invoke(history.Event{F: history.Read, Client: c.Proc.Name(), Owner: c.owner, Lock: c.lock}, args)
+	c.sleep(ctx, c.hop())
+	v, ok := c.stock.read(token)
+	c.sleep(ctx, c.hop())
+	if !c.Proc.Gate() {
+		return 0, false
+	}
+	if !ok {
+		c.rec.Finish(op, history.Fail, stale(v))
+		return 0, false
+	}
+	c.rec.Finish(op, history.OK, history.Result{Value: v})
+	return v, true
+}
+
+func (c *thread) writeStock(ctx context.Context, base int64, token uint64) {
+	op := c.rec.Invoke(history.Event{F: history.Write, Client: c.Proc.Name(), Owner: c.owner, Lock: c.lock},
+		&history.Args{Value: base - 1, Base: base, Token: token})
+	c.sleep(ctx, c.hop())
+	if c.Proc.Crashed() {
+		return
+	}
+	was, ok := c.stock.write(base-1, token)
+	c.sleep(ctx, c.hop())
+	if !c.Proc.Gate() {
+		return
+	}
+	if !ok {
+		c.rec.Finish(op, history.Fail, stale(was))
+		return
+	}
+	c.rec.Finish(op, history.OK, history.Result{Value: was})
+}
+
+// stale is the refusal of a request with an old token.
+func stale(value int64) history.Result {
+	return history.Result{Value: value, Error: history.ErrStale, Message: "a newer token was seen"}
+}
+
+// hop is the latency of one message to or from the resource.
+func (c *thread) hop() time.Duration {
+	return 100*time.Microsecond + time.Duration(c.rng.Int64N(int64(longestHop-100*time.Microsecond)))
 }

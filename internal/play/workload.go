@@ -16,15 +16,15 @@ import (
 	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
 
-// worker plays the workload of one owner at a time. Several workers of a client
+// thread plays the workload of one owner at a time. Several threads of a client
 // run concurrently, on the same lock handle.
-type worker struct {
+type thread struct {
 	*Client
 	number int        // from 1, within the client
 	rng    *rand.Rand // latencies of the resource, and a little unevenness
 	named  bool       // whether a grant has named its validity
 
-	thread int // of the present owner
+	present int // the number of the present owner
 	// unclear is set by an unknown outcome: the old owner may still hold something.
 	// So the next critical section begins with a new owner, unless the workload goes
 	// on with the same.
@@ -42,7 +42,7 @@ type worker struct {
 
 // run plays all critical sections. It returns early when the process crashes
 // or ctx ends.
-func (c *worker) run(ctx context.Context) {
+func (c *thread) run(ctx context.Context) {
 	defer func() {
 		if p := recover(); p != nil {
 			c.rec.Add(history.Event{Kind: history.Note, F: history.Panic, Client: c.Proc.Name(), Owner: c.owner,
@@ -66,32 +66,32 @@ func (c *worker) run(ctx context.Context) {
 	}
 }
 
-// newOwner starts a new thread of work. No two workers of a client share one.
-func (c *worker) newOwner() {
+// newOwner changes to a new owner. No two threads of a client share one.
+func (c *thread) newOwner() {
 	c.unclear = false
-	if c.thread == 0 {
-		c.thread = c.number
+	if c.present == 0 {
+		c.present = c.number
 	} else {
-		c.thread += c.work.AtOnce()
+		c.present += c.work.AtOnce()
 	}
-	c.owner = fmt.Sprintf("%s/%d", c.Proc.Name(), c.thread)
-	thread := fmt.Sprint(c.thread)
-	c.owners.began(c.owner, c.session.Identity(thread))
+	c.owner = fmt.Sprintf("%s/%d", c.Proc.Name(), c.present)
+	number := fmt.Sprint(c.present)
+	c.owners.began(c.owner, c.session.Identity(number))
 	c.lockers = map[string]lock.Locker{}
 	for _, name := range c.work.Names() {
-		c.lockers[name] = c.session.Locker(name, thread)
+		c.lockers[name] = c.session.Locker(name, number)
 	}
 }
 
 // turnTo selects the lock of a critical section, in turn.
-func (c *worker) turnTo(hold int) {
+func (c *thread) turnTo(hold int) {
 	names := c.work.Names()
 	c.lock = names[hold%len(names)]
 	c.locker, c.stock = c.lockers[c.lock], c.stocks[c.lock]
 }
 
 // critical is one critical section: lock, read, think, write, unlock.
-func (c *worker) critical(ctx context.Context) {
+func (c *thread) critical(ctx context.Context) {
 	lease := time.Duration(0)
 	if c.work.Explicit {
 		lease = time.Duration(c.work.Lease)
@@ -153,7 +153,7 @@ const askEvery = 500 * time.Millisecond
 // finished. With outer holds an unknown outcome does not finish the owner:
 // otherwise these would stay held, and a watchdog would renew them for ever. For
 // the outermost hold it does, unless the workload repeats the release.
-func (c *worker) giveBack(ctx context.Context, held int) bool {
+func (c *thread) giveBack(ctx context.Context, held int) bool {
 	for {
 		switch kind := c.release(ctx, held > 1); {
 		case kind == history.OK:
@@ -173,7 +173,7 @@ func (c *worker) giveBack(ctx context.Context, held int) bool {
 // acquire takes the lock once; ok is false without a grant. If the acquires of the
 // lock do not wait, it repeats them until the wait is over, as users of such a
 // lock do.
-func (c *worker) acquire(ctx context.Context, explicit time.Duration) (g lock.Grant, ok bool) {
+func (c *thread) acquire(ctx context.Context, explicit time.Duration) (g lock.Grant, ok bool) {
 	if !c.polls() {
 		g, kind := c.try(ctx, explicit, time.Duration(c.work.Wait))
 		return g, kind == history.OK
@@ -194,7 +194,7 @@ func (c *worker) acquire(ctx context.Context, explicit time.Duration) (g lock.Gr
 const gone history.Kind = ""
 
 // try makes one acquire and returns its outcome.
-func (c *worker) try(ctx context.Context, explicit, wait time.Duration) (lock.Grant, history.Kind) {
+func (c *thread) try(ctx context.Context, explicit, wait time.Duration) (lock.Grant, history.Kind) {
 	opts := []lock.AcquireOption{lock.Wait(wait)}
 	args := &history.Args{Wait: int64(wait)}
 	if c.claims.Lease {
@@ -243,7 +243,7 @@ func (c *worker) try(ctx context.Context, explicit, wait time.Duration) (lock.Gr
 
 // release releases one hold and returns the outcome. With outer holds it meanwhile
 // listens for their loss.
-func (c *worker) release(ctx context.Context, outer bool) history.Kind {
+func (c *thread) release(ctx context.Context, outer bool) history.Kind {
 	ctx, done := c.Proc.Begin(ctx, "release")
 	defer done()
 	op, ok := c.begin(history.Release, "release", nil)
@@ -253,7 +253,7 @@ func (c *worker) release(ctx context.Context, outer bool) history.Kind {
 	if outer {
 		defer c.listen(c.loss)()
 	}
-	alone := c.thread == c.number // no earlier owner of this worker may still have a hold
+	alone := c.present == c.number // no earlier owner of this thread may still have a hold
 	left, err := c.unlock(ctx, !outer && alone && c.last && c.work.Shutdown)
 	if !c.Proc.Gate() {
 		return gone
@@ -277,7 +277,7 @@ func (c *worker) release(ctx context.Context, outer bool) history.Kind {
 
 // unlock releases one hold, or all of the process by a shutdown of its lock. A shutdown
 // has no error for a hold that was lost before, so the notice of loss tells that.
-func (c *worker) unlock(ctx context.Context, shutdown bool) (left int, err error) {
+func (c *thread) unlock(ctx context.Context, shutdown bool) (left int, err error) {
 	s, ok := c.session.(locks.Leaver)
 	if !ok || !shutdown {
 		return c.locker.Unlock(ctx)
@@ -305,7 +305,7 @@ type validity interface {
 
 // extend extends the innermost hold. It reports whether the owner may go on: the lock
 // has not told it that the hold is gone.
-func (c *worker) extend(ctx context.Context) (held bool) {
+func (c *thread) extend(ctx context.Context) (held bool) {
 	ctx, done := c.Proc.Begin(ctx, "extend")
 	defer done()
 	d := time.Duration(c.work.Extend)
@@ -346,7 +346,7 @@ func (c *worker) extend(ctx context.Context) (held bool) {
 
 // begin announces and records the start of an operation; false means that the
 // process is dead.
-func (c *worker) begin(f history.Func, op string, a *history.Args) (history.Event, bool) {
+func (c *thread) begin(f history.Func, op string, a *history.Args) (history.Event, bool) {
 	c.announce(faults.Moment{Name: faults.Invoked, Client: c.Proc.Name(), Op: op})
 	if !c.Proc.Gate() {
 		return history.Event{}, false
@@ -362,7 +362,7 @@ type settler interface {
 
 // think works for the think time, or until the loss of the hold is known. It
 // reports whether it stopped for that.
-func (c *worker) think(ctx context.Context) (heeded bool) {
+func (c *thread) think(ctx context.Context) (heeded bool) {
 	t := time.NewTimer(time.Duration(c.work.Think) + time.Duration(c.rng.Int64N(int64(time.Millisecond))))
 	defer t.Stop()
 	over, stop := c.loss.over()
@@ -381,55 +381,6 @@ func (c *worker) think(ctx context.Context) (heeded bool) {
 		_ = p.Settle(ctx) // a process that cannot answer fails the next operation as well
 	}
 	return c.loss.mustEndWithin(2 * longestHop) // a pause may have hidden the signal
-}
-
-func (c *worker) readStock(ctx context.Context, token uint64) (int64, bool) {
-	var args *history.Args
-	if c.stock.FencesReads {
-		args = &history.Args{Token: token}
-	}
-	op := c.rec.Invoke(history.Event{F: history.Read, Client: c.Proc.Name(), Owner: c.owner, Lock: c.lock}, args)
-	c.sleep(ctx, c.hop())
-	v, ok := c.stock.read(token)
-	c.sleep(ctx, c.hop())
-	if !c.Proc.Gate() {
-		return 0, false
-	}
-	if !ok {
-		c.rec.Finish(op, history.Fail, stale(v))
-		return 0, false
-	}
-	c.rec.Finish(op, history.OK, history.Result{Value: v})
-	return v, true
-}
-
-func (c *worker) writeStock(ctx context.Context, base int64, token uint64) {
-	op := c.rec.Invoke(history.Event{F: history.Write, Client: c.Proc.Name(), Owner: c.owner, Lock: c.lock},
-		&history.Args{Value: base - 1, Base: base, Token: token})
-	c.sleep(ctx, c.hop())
-	if c.Proc.Crashed() {
-		return
-	}
-	was, ok := c.stock.write(base-1, token)
-	c.sleep(ctx, c.hop())
-	if !c.Proc.Gate() {
-		return
-	}
-	if !ok {
-		c.rec.Finish(op, history.Fail, stale(was))
-		return
-	}
-	c.rec.Finish(op, history.OK, history.Result{Value: was})
-}
-
-// stale is the refusal of a request with an old token.
-func stale(value int64) history.Result {
-	return history.Result{Value: value, Error: history.ErrStale, Message: "a newer token was seen"}
-}
-
-// hop is the latency of one message to or from the resource.
-func (c *worker) hop() time.Duration {
-	return 100*time.Microsecond + time.Duration(c.rng.Int64N(int64(longestHop-100*time.Microsecond)))
 }
 
 // classify maps an error of the lock to the kind of its outcome and its one error

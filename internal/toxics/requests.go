@@ -5,59 +5,61 @@ import (
 	"sync"
 )
 
-// Requests holds single requests that arrive over a link. A hold without a
-// request waits for the next one. The reader of a connection calls Held before it
+// Requests withholds single requests that arrive over a link. An order to withhold
+// waits for the next request. The reader of a connection calls Withheld before it
 // executes or forwards a request, and reads nothing meanwhile. So everything
 // behind the request waits, too, while other connections go on. The zero value
-// holds nothing. It is safe for concurrent use.
+// withholds nothing. It is safe for concurrent use.
 type Requests struct {
-	mu    sync.Mutex
-	holds []*requestHold
+	mu     sync.Mutex
+	orders []*order
 }
 
-type requestHold struct {
+// order withholds one request.
+type order struct {
 	met   bool // by a request
 	ended chan struct{}
 }
 
-// Hold holds the next request until release, which may be called more than once.
-func (r *Requests) Hold() (release func()) {
-	h := &requestHold{ended: make(chan struct{})}
+// Withhold withholds the next request until release, which may be called more than once.
+func (r *Requests) Withhold() (release func()) {
+	o := &order{ended: make(chan struct{})}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.holds = append(r.holds, h)
-	return func() { r.end(h) }
+	r.orders = append(r.orders, o)
+	return func() { r.end(o) }
 }
 
-// Held returns a channel for a request that has arrived. It is closed when the
-// request may go on, and nil if nothing holds the request.
-func (r *Requests) Held() <-chan struct{} {
+// Withheld returns a channel for a request that has arrived. It is closed when the
+// request may go on, and nil if nothing withholds
+// it.
+func (r *Requests) Withheld() <-chan struct{} {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, h := range r.holds {
-		if !h.met {
-			h.met = true
-			return h.ended
+	for _, o := range r.orders {
+		if !o.met {
+			o.met = true
+			return o.ended
 		}
 	}
 	return nil
 }
 
-// Release ends every hold.
+// Release lets every request go on.
 func (r *Requests) Release() {
 	r.mu.Lock()
-	all := slices.Clone(r.holds)
+	all := slices.Clone(r.orders)
 	r.mu.Unlock()
-	for _, h := range all {
-		r.end(h)
+	for _, o := range all {
+		r.end(o)
 	}
 }
 
-func (r *Requests) end(h *requestHold) {
+func (r *Requests) end(o *order) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if i := slices.Index(r.holds, h); i >= 0 {
-		r.holds = slices.Delete(r.holds, i, i+1)
-		close(h.ended)
+	if i := slices.Index(r.orders, o); i >= 0 {
+		r.orders = slices.Delete(r.orders, i, i+1)
+		close(o.ended)
 	}
 }

@@ -36,7 +36,7 @@ type Link struct {
 	moments *Moments
 	running func() <-chan struct{}
 
-	requests own.Requests // that faults hold
+	requests own.Requests // that faults withhold
 	refusals own.Refusals // of new connections
 
 	mu     sync.Mutex
@@ -94,7 +94,7 @@ func (l *Link) join(dialler, server Conn, from string) {
 			p.abort()
 			return
 		}
-		p.tap = &tap{link: l.Link, moments: l.moments, running: l.running, process: process, conn: p.server, from: from, held: l.requests.Held, abort: p.abort}
+		p.tap = &tap{link: l.Link, moments: l.moments, running: l.running, process: process, conn: p.server, from: from, withheld: l.requests.Withheld, abort: p.abort}
 	}
 	l.mu.Lock()
 	if l.closed {
@@ -206,13 +206,13 @@ func (l *Link) HalfOpen(serverGone bool) (tell func()) {
 	}
 }
 
-// HoldRequest holds one request until release: see [faults.World]. It fails on a
-// link without a tap, which cannot see single requests.
-func (l *Link) HoldRequest() (release func(), err error) {
+// WithholdRequest withholds one request until release: see [faults.World]. It fails on
+// a link without a tap, which cannot see single requests.
+func (l *Link) WithholdRequest() (release func(), err error) {
 	if l.moments == nil {
 		return nil, fmt.Errorf("nobody sees single requests from %s to %s", l.From, l.To)
 	}
-	return l.requests.Hold(), nil
+	return l.requests.Withhold(), nil
 }
 
 // Refuse rejects new connections until allow. It breaks a connection right after
@@ -248,6 +248,6 @@ func (l *Link) Close() error {
 	case <-ended:
 		return nil
 	case <-time.After(limit):
-		return fmt.Errorf("the connections from %s to %s do not end: a toxic holds them", l.From, l.To)
+		return fmt.Errorf("the connections from %s to %s do not end: a toxic withholds their data", l.From, l.To)
 	}
 }

@@ -24,14 +24,14 @@ type Moments struct {
 //	client -> toxics -> Write: received -> node -> Read: executed -> toxics -> arriving: answered -> client
 //	                                       node -> Read: published -> toxics -> arriving: delivered -> client
 type tap struct {
-	link    faults.Link
-	moments *Moments
-	running func() <-chan struct{} // see Link.Tap
-	process <-chan struct{}        // what it returned when the connection was opened
-	conn    *end
-	from    string                 // where the node sees the connection come from
-	held    func() <-chan struct{} // what holds the request that has arrived, or nil
-	abort   func()                 // breaks both ends of the connection
+	link     faults.Link
+	moments  *Moments
+	running  func() <-chan struct{} // see Link.Tap
+	process  <-chan struct{}        // what it returned when the connection was opened
+	conn     *end
+	from     string                 // where the node sees the connection come from
+	withheld func() <-chan struct{} // what withholds the request that has arrived, or nil
+	abort    func()                 // breaks both ends of the connection
 
 	seen faults.Arrivals // what reaches the client
 
@@ -111,8 +111,8 @@ func (t *tap) received(command string) (abandoned bool) {
 	t.mu.Unlock()
 	if !faults.Quiet(command) {
 		t.announce(faults.Moment{Name: faults.Received, Command: command})
-		if held := t.held(); held != nil {
-			<-held
+		if withheld := t.withheld(); withheld != nil {
+			<-withheld
 		}
 	}
 	t.mu.Lock()

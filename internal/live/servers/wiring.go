@@ -206,14 +206,14 @@ func (s *Servers) Reset(l faults.Link) error {
 	return nil
 }
 
-// HoldRequest implements a part of [faults.World]. Only a world that tells of
-// moments can hold a request.
-func (s *Servers) HoldRequest(l faults.Link) (release func(), err error) {
+// WithholdRequest implements a part of [faults.World]. Only a world that tells of
+// moments can withhold a request.
+func (s *Servers) WithholdRequest(l faults.Link) (release func(), err error) {
 	found, err := s.link(l)
 	if err != nil {
 		return nil, err
 	}
-	return found.HoldRequest()
+	return found.WithholdRequest()
 }
 
 // Refuse implements a part of [faults.World].

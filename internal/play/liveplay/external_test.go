@@ -89,7 +89,7 @@ func TestARunThatFailsLeavesNoKeyOnTheServer(t *testing.T) {
 	must.Succeed(t, c.Set(ctx, "stock", "mine", 0).Err())
 	s, err := scenarios.Parse("contention.yaml", source(t, "contention"))
 	must.Succeed(t, err)
-	_, err = PlayLive(ctx, s, locks.MustFind("reentrant"), 1, "test", Live{Dir: t.TempDir(), Workers: []Worker{{Lock: "reentrant", Command: []string{"/bin/false"}}}, Scale: 0.2, Backend: servers.Backend{External: own}})
+	_, err = PlayLive(ctx, s, locks.MustFind("reentrant"), 1, "test", Live{Dir: t.TempDir(), Processes: []AdapterProcess{{Lock: "reentrant", Command: []string{"/bin/false"}}}, Scale: 0.2, Backend: servers.Backend{External: own}})
 	if err == nil {
 		t.Error("a run without clients has a history")
 	}

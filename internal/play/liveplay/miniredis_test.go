@@ -77,7 +77,7 @@ func TestOnMiniredisVerdictsAreAsExpected(t *testing.T) {
 			t.Run(scenario+"/"+lock, func(t *testing.T) {
 				s := find(t, scenario)
 				judged := playPatiently(t, s, lock, liveplay.Live{
-					Backend: b, Dir: t.TempDir(), Workers: []liveplay.Worker{{Lock: lock, Command: []string{exe, clientRole}}}, Scale: liveplay.Pace(s, locks.MustFind(lock)),
+					Backend: b, Dir: t.TempDir(), Processes: []liveplay.AdapterProcess{{Lock: lock, Command: []string{exe, clientRole}}}, Scale: liveplay.Pace(s, locks.MustFind(lock)),
 				})
 				for _, wrong := range surprises(s, lock, judged) {
 					t.Error(wrong)

@@ -30,9 +30,9 @@ type Live struct {
 	Backend servers.Backend
 	// Dir is where the servers run; it must exist.
 	Dir string
-	// Workers are what client processes run, one after the other, and the first
-	// again after the last. One is enough but for a lock that [Mix] made.
-	Workers []Worker
+	// Processes are the adapter processes of the clients, one after the other, and
+	// the first again after the last. One is enough but for a mix of locks.
+	Processes []AdapterProcess
 	// Greeting bounds how long a client process may take to answer its hello; 0
 	// is a minute.
 	Greeting time.Duration
@@ -44,8 +44,8 @@ type Live struct {
 	Scale float64
 }
 
-// Worker is the command of a client process.
-type Worker struct {
+// AdapterProcess is a process that serves the lock of a client.
+type AdapterProcess struct {
 	// Lock is the name of the lock that it is to open.
 	Lock string
 	// Command starts a process that speaks the protocol of package adapter on
@@ -263,7 +263,7 @@ func (l *liveRun) startClient(ctx context.Context, n int) (*processes.Process, *
 	if err != nil {
 		return nil, nil, err
 	}
-	runs := l.opts.Workers[(n-1)%len(l.opts.Workers)]
+	runs := l.opts.Processes[(n-1)%len(l.opts.Processes)]
 	p, err := l.world.StartProcess(ctx, name, runs.Command, nil)
 	if err != nil {
 		return nil, nil, err

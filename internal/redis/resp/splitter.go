@@ -1,7 +1,7 @@
 package resp
 
 // Splitter cuts a stream into top-level frames, however it is fragmented. It
-// passes the bytes of kept frames on at once. It holds taken frames back until
+// passes the bytes of kept frames on at once. It withholds taken frames until
 // they are whole. The zero value takes every frame. Not for concurrent use.
 type Splitter struct {
 	// Decide gets what is known of a frame until its verdict is no longer
@@ -10,7 +10,7 @@ type Splitter struct {
 
 	scanner scanner
 	verdict Verdict
-	held    []byte
+	begun   []byte // of a frame that is not kept
 }
 
 // Verdict is what becomes of a frame.
@@ -40,17 +40,17 @@ func (s *Splitter) Split(data []byte) []Piece {
 		if s.verdict == Keep {
 			out = keep(out, part)
 		} else {
-			s.held = append(s.held, part...)
+			s.begun = append(s.begun, part...)
 			if s.verdict == Undecided {
 				s.verdict = s.decide()
 			}
 			switch {
 			case done && s.verdict == Take:
-				out = append(out, Piece{s.held, true})
-				s.held = nil
+				out = append(out, Piece{s.begun, true})
+				s.begun = nil
 			case done || s.verdict == Keep:
-				out = keep(out, s.held)
-				s.held = nil
+				out = keep(out, s.begun)
+				s.begun = nil
 			}
 		}
 		if done {
@@ -64,7 +64,7 @@ func (s *Splitter) decide() Verdict {
 	if s.Decide == nil {
 		return Take
 	}
-	return s.Decide(s.held)
+	return s.Decide(s.begun)
 }
 
 // keep appends bytes of kept frames, which need no borders between them.
@@ -76,11 +76,11 @@ func keep(out []Piece, b []byte) []Piece {
 	return append(out, Piece{Data: append([]byte(nil), b...)})
 }
 
-// Rest returns the bytes held back of an unfinished frame, and forgets them.
+// Rest returns the withheld bytes of an unfinished frame, and forgets them.
 // The splitter keeps the remainder of that frame in the stream.
 func (s *Splitter) Rest() []byte {
-	b := s.held
-	s.held = nil
+	b := s.begun
+	s.begun = nil
 	if len(b) > 0 {
 		s.verdict = Keep
 	}

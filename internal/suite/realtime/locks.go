@@ -21,9 +21,9 @@ type Lock struct {
 	version  string   // of a lock that is not built in
 	adapters []string // the commands that have it, as they were given
 	start    time.Duration
-	// workers are the programs of its client processes, in turns. One without a
+	// processes are the programs of its client processes, in turns. One without a
 	// command is this program.
-	workers []liveplay.Worker
+	processes []liveplay.AdapterProcess
 	// bundled are the servers that it brings along; nil for a lock on Redis.
 	bundled *servers.BundledServers
 }
@@ -107,7 +107,7 @@ func find(name string, others []Lock) (Lock, error) {
 	if err != nil {
 		return Lock{}, &UnknownLockError{Name: name, Adapters: namesOf(others), err: err}
 	}
-	return Lock{Subject: l, workers: []liveplay.Worker{{Lock: name}}}, nil
+	return Lock{Subject: l, processes: []liveplay.AdapterProcess{{Lock: name}}}, nil
 }
 
 func mix(first, second string, others []Lock) (Lock, error) {
@@ -125,7 +125,7 @@ func mix(first, second string, others []Lock) (Lock, error) {
 	}
 	return Lock{
 		Subject: l, version: strings.Trim(a.version+" "+b.version, " "), adapters: slices.Compact(slices.Concat(a.adapters, b.adapters)),
-		start: max(a.start, b.start), workers: slices.Concat(a.workers, b.workers),
+		start: max(a.start, b.start), processes: slices.Concat(a.processes, b.processes),
 	}, nil
 }
 
@@ -152,7 +152,7 @@ func AdapterLocks(ctx context.Context, adapters []string, start time.Duration) (
 			if has(all, d.Name) {
 				return nil, fmt.Errorf("two adapters have a lock %q", d.Name)
 			}
-			l := Lock{Subject: s, version: d.Version, adapters: []string{a}, start: start, workers: []liveplay.Worker{{Lock: d.Name, Command: argv}}}
+			l := Lock{Subject: s, version: d.Version, adapters: []string{a}, start: start, processes: []liveplay.AdapterProcess{{Lock: d.Name, Command: argv}}}
 			if own := d.Servers; own != nil {
 				l.bundled = servers.Bundle(argv, own)
 			}

@@ -122,10 +122,10 @@ func (p Player) play(ctx context.Context, j suite.Job) (a suite.Answer) {
 // once plays and judges one run.
 func (p Player) once(ctx context.Context, j suite.Job) suite.Answer {
 	l := p.Locks[slices.IndexFunc(p.Locks, func(l Lock) bool { return l.Subject.Name() == j.Lock })]
-	how := liveplay.Live{Backend: l.Backend(p.Backend), Dir: p.dir, Scale: p.Scale, Greeting: l.start, Journal: suite.JournalPath(j.History), Workers: slices.Clone(l.workers)}
-	for i := range how.Workers {
-		if how.Workers[i].Command == nil {
-			how.Workers[i].Command = p.Client
+	how := liveplay.Live{Backend: l.Backend(p.Backend), Dir: p.dir, Scale: p.Scale, Greeting: l.start, Journal: suite.JournalPath(j.History), Processes: slices.Clone(l.processes)}
+	for i := range how.Processes {
+		if how.Processes[i].Command == nil {
+			how.Processes[i].Command = p.Client
 		}
 	}
 	a := suite.Answer{ID: j.ID, Run: results.Run{Scenario: j.Scenario, Lock: j.Lock, World: "live", Backend: how.Backend.Name(), Seed: j.Seed, User: j.User, File: j.ReadFrom(),
