@@ -54,6 +54,7 @@ type Answer struct {
 	Out json.RawMessage `json:"out,omitempty"`
 
 	Killed    bool `json:"-"` // the worker was, from outside, and again when it was played once more
+	Stalled   bool `json:"-"` // the run stood still or span until its time was over
 	Disturbed bool `json:"-"` // the machine was too busy for the run to mean anything
 }
 

@@ -247,7 +247,7 @@ func (w *worker) play(ctx context.Context, j suite.Job, stall time.Duration) (a 
 		case <-time.After(5 * time.Second):
 		}
 		w.kill()
-		return w.lost(j, fmt.Sprintf("the lock under test made no progress for %v of real time: it spins without waiting, or is deadlocked on a mutex", patience)), false
+		return w.stalled(j, fmt.Sprintf("the lock under test made no progress for %v of real time: it spins without waiting, or is deadlocked on a mutex", patience)), false
 	case <-ctx.Done():
 		w.kill()
 		return suite.Answer{}, false
@@ -262,9 +262,16 @@ func (w *worker) ended(j suite.Job, stall time.Duration) suite.Answer {
 	case killed:
 		return wasKilled(j)
 	case w.cmd.ProcessState.ExitCode() == exitSpinning:
-		return w.lost(j, fmt.Sprintf("the lock under test made no progress for %v of processor time: it spins without waiting", stall))
+		return w.stalled(j, fmt.Sprintf("the lock under test made no progress for %v of processor time: it spins without waiting", stall))
 	}
 	return w.lost(j, "the process running the lock under test ended: "+how)
+}
+
+// stalled is the answer for a job that took all of its time.
+func (w *worker) stalled(j suite.Job, what string) suite.Answer {
+	a := w.lost(j, what)
+	a.Stalled = true
+	return a
 }
 
 // clientMutex is a function of go-redis's cluster client that holds a mutex while it

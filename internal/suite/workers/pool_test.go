@@ -67,7 +67,7 @@ func TestALockThatNeverAnswersIsGivenUp(t *testing.T) {
 	var got suite.Answer
 	p := Pool{Exe: exe, Workers: 1, Stall: 50 * time.Millisecond}
 	must.Succeed(t, p.Play(t.Context(), jobs(1), func(a suite.Answer) { got = a }))
-	if !strings.Contains(got.Run.Failure, "made no progress for 1s of real time") {
+	if !got.Stalled || !strings.Contains(got.Run.Failure, "made no progress for 1s of real time") {
 		t.Errorf("failure: %q", got.Run.Failure)
 	}
 }
