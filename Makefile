@@ -34,7 +34,7 @@ help:
 	@echo "make fuzz    every fuzz target for FUZZTIME=30s"
 	@echo "make track-record   play the gallery, with the catalogue, without and by exhaustive placement, and the variations, and write docs/tables/gallery.md and a table of docs/gallery.md"
 	@echo "make outsiders      play the locks of locktest/testdata/locks, right and faulty, with SEEDS=1000 seeds, and print what survives"
-	@echo "make mutation       change the locks by rule, play every mutant, and write the tables and survivors of docs/mutation.md"
+	@echo "make mutation       change the locks by rule, play every mutant, and write the survivors and the tables of docs/mutation.md"
 	@echo "make adapters       build the adapters of other people's locks, as far as their toolchains are here"
 	@echo "make findings       play every lock in every scenario on real servers, and write the table of each page of docs/findings, or of LIBRARY"
 	@echo "make placed         place every single fault in each lock, and write the tables of docs/exhaustive.md"
@@ -70,7 +70,7 @@ setup:
 
 lint:
 	scripts/lint ./... ./lock/...
-	go test ./internal/words
+	cd tools && ../scripts/lint ./... && go run ./words
 
 # lint has vetted what the tests of unit, race and guests are made of.
 unit:
@@ -85,9 +85,10 @@ oldest:
 race:
 	@if scripts/needs present | grep -q _CC=; then set -x; go test -race -short -vet=off $(PARALLEL) -timeout $(TIMEOUT) $(RACE); else echo "race: skipped, there is no C compiler"; fi
 
-# The Go adapters, the example with a database and the lock's observer, which are
-# modules of their own.
+# The tools, the Go adapters, the example with a database and the lock's observer, which
+# are modules of their own.
 guests:
+	cd tools && ../scripts/lint ./... && go test -vet=off -timeout $(TIMEOUT) ./...
 	cd adapters && ../scripts/lint ./... && env $$(../scripts/needs present) go test -vet=off -timeout 10m ./...
 	cd examples/service && ../../scripts/lint ./... && go test -vet=off -timeout 10m ./...
 	cd lock/lockotel && ../../scripts/lint ./... && go test -vet=off -timeout 10m ./...
@@ -176,15 +177,18 @@ track-record:
 	{ printf '    holdfast %s\n\n' '$(VARY)'; "$$dir/holdfast" $(VARY) --format markdown; } >"$$dir/false alarms"; \
 	for page in docs/gallery.md docs/tables/gallery.md; do $(FILL) $$page >"$$dir/page" && cp "$$dir/page" $$page; done
 
-# Every mutant of the locks, in docs/mutation.md. What was played is kept in
-# RECORD, so that an interrupted make goes on; MUTATION are flags, as --sample 300.
-# Exit code 1 is that some survive.
+# Every mutant of the locks, in tools/mutation/survivors.jsonl and docs/mutation.md. What
+# was played is kept in RECORD, so that an interrupted make goes on; MUTATION are flags, as
+# --sample 300. Exit code 1 is that some survive.
 RECORD ?= holdfast-runs/mutation
 MUTATION ?=
 mutation:
-	@$(BUILT); code=0; \
-	"$$dir/holdfast" selftest mutation $(MUTATION) --out $(RECORD) --format markdown >"$$dir/mutants" || code=$$?; \
-	case $$code in 0|1) $(FILL) docs/mutation.md >"$$dir/page" && cp "$$dir/page" docs/mutation.md;; *) exit $$code;; esac
+	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && set -e; code=0; record=$$(realpath -m '$(RECORD)'); cd tools; \
+	go build -o "$$dir/mutation" ./mutation; \
+	"$$dir/mutation" $(MUTATION) --out "$$record" --format json >"$$dir/survivors" || code=$$?; \
+	test $$code -le 1 || exit $$code; \
+	cp "$$dir/survivors" mutation/survivors.jsonl; \
+	go test ./mutation -run TestThePage -update
 
 # Other people's locks, each built where its toolchain is; elsewhere that is said.
 # Go modules have their own, so that nobody else needs them.

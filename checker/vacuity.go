@@ -82,10 +82,6 @@ func (s *substance) followLease(e *history.Event) {
 	s.outlived[k] = o
 }
 
-// NeverGranted starts the reason of a run that proves nothing because the lock granted
-// nothing in it.
-const NeverGranted = "no acquire succeeded"
-
 // whyVacuous returns the reason for a run that proves nothing, or "".
 func (s *substance) whyVacuous(h *history.Header) string {
 	before := ""
@@ -110,9 +106,6 @@ func (s *substance) whyVacuous(h *history.Header) string {
 	}
 	for _, f := range []history.Func{history.Acquire, history.Release, history.Read, history.Write} {
 		if s.invoked[f] && !s.succeeded[f] && (f != history.Release || !s.stopped && !s.refused) {
-			if f == history.Acquire {
-				return NeverGranted + before
-			}
 			return fmt.Sprintf("no %s succeeded%s", f, before)
 		}
 	}

@@ -10,19 +10,18 @@ func newSelftestCmd() *cobra.Command {
 		Short: "Test holdfast itself: that it finds what is wrong, and accuses nothing that is right",
 		Long: `Tests holdfast itself. gallery plays locks that are wrong on purpose, and counts
 those that survive. vary plays variations of scenarios, and looks for false
-alarms and missed violations. fidelity compares the simulator with real servers.
-mutation changes the locks by rule, and counts the changes that nothing shows.`,
+alarms and missed violations. fidelity compares the simulator with real servers.`,
 		Example: `  holdfast selftest gallery
   holdfast selftest vary --seeds 10000
   holdfast selftest fidelity holder-pause`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usage("unknown command "+quote(args[0])+" of holdfast selftest", didYouMean(args[0], []string{"gallery", "vary", "fidelity", "mutation"}), "holdfast selftest --help lists the commands")
+				return usage("unknown command "+quote(args[0])+" of holdfast selftest", didYouMean(args[0], []string{"gallery", "vary", "fidelity"}), "holdfast selftest --help lists the commands")
 			}
 			return c.Help()
 		},
 	}
-	c.AddCommand(append(selftests(), newMutationCmd())...)
+	c.AddCommand(selftests()...)
 	return c
 }
 

@@ -60,7 +60,7 @@ func (r *TrackRecord) HTML(w io.Writer) error {
 	}
 	p.Maps = []searches.Map{m}
 	p.NotPlayed = append(p.NotPlayed, noVerdict(r.NoVerdict)...)
-	p.NotPlayed = append(p.NotPlayed, "Mistakes that nobody has put into the gallery: holdfast selftest mutation changes the locks by rule.")
+	p.NotPlayed = append(p.NotPlayed, "Mistakes that the gallery does not have: docs/mutation.md is about changes of the locks by rule.")
 	return p.HTML(w)
 }
 

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"math/rand/v2"
+	"slices"
+
+	"github.com/holdfast-go/holdfast/internal/random"
+	"github.com/holdfast-go/holdfast/internal/search/explore/draw"
+	"github.com/holdfast-go/holdfast/internal/suite"
+	"github.com/holdfast-go/holdfast/scenarios/locks"
+)
+
+// ofUses are the scenarios for the further uses of the reference lock. The built-in
+// locks play all of them.
+var ofUses = []string{
+	"contention", "slow-holder", "holder-crash", "closed-while-held", "released-by-shutdown", "extended-hold", "extended-too-late",
+	"pause-between-commands", "cancelled-waiters", "cancelled-release", "kept-away", "lost-release-reply", "down-at-release", "late-release",
+	"deleted-between-renewals", "one-of-two-deleted", "member-out-of-reach", "lost-member",
+	"reentrancy", "lost-nested-reply", "lost-inner-release-reply", "unanswered-inner-release",
+}
+
+// catalogueJobs are one run of each built-in scenario with each lock that it
+// applies to, and of some scenarios with each further use of the reference lock.
+func catalogueJobs(locks, uses []*locks.Subject, seed uint64) ([]suite.Job, error) {
+	list, err := suite.Pick(nil)
+	if err != nil {
+		return nil, err
+	}
+	some, err := suite.Pick(ofUses)
+	if err != nil {
+		return nil, err
+	}
+	jobs, _ := suite.Plan(list, locks, seed, 1, suite.BothUsers, nil)
+	more, _ := suite.Plan(some, uses, seed, 1, suite.BothUsers, nil)
+	return slices.Concat(jobs, more), nil
+}
+
+// drawJobs are the given number of random scenarios for each lock. Every second
+// one has only faults that the reference lock survives, so that each violation is
+// the mutant's.
+func drawJobs(locks []*locks.Subject, seed uint64, each int) ([]suite.Job, error) {
+	var jobs []suite.Job
+	for _, survivable := range []bool{true, false} {
+		v, err := draw.NewVocabulary(nil, nil, survivable)
+		if err != nil {
+			return nil, err
+		}
+		holes := draw.Coverage{}.Holes(v.Faults)
+		for _, l := range locks {
+			for i := range each {
+				if (i%2 == 0) != survivable {
+					continue
+				}
+				s, err := draw.Scenario(l, seed+uint64(i), v, holes)
+				if err != nil {
+					return nil, err
+				}
+				source, err := s.YAML()
+				if err != nil {
+					return nil, err
+				}
+				jobs = append(jobs, suite.Job{Scenario: s.Name, File: s.Name + ".yaml", Source: string(source), Lock: l.Name(), Seed: seed + uint64(i)})
+			}
+		}
+	}
+	return jobs, nil
+}
+
+// choice says which mutants are played.
+type choice struct {
+	Files, Operators []string // empty for all
+	Sample           int      // the size of a sample drawn by Seed; 0 for all
+	Seed             uint64
+	Shard            suite.Shard // of those
+}
+
+// choose returns the chosen mutants, in their order.
+func (c choice) choose(all []*Mutant) []*Mutant {
+	var some []*Mutant
+	for _, m := range all {
+		if (len(c.Files) == 0 || slices.Contains(c.Files, m.File)) && (len(c.Operators) == 0 || slices.Contains(c.Operators, m.Operator)) {
+			some = append(some, m)
+		}
+	}
+	if c.Sample > 0 && c.Sample < len(some) {
+		some = sample(some, random.Stream(c.Seed, "mutants"), c.Sample)
+	}
+	var mine []*Mutant
+	for i := c.Shard.Index - 1; i < len(some); i += c.Shard.Of {
+		mine = append(mine, some[i])
+	}
+	return mine
+}
+
+// sample draws n of the mutants, in their order.
+func sample(all []*Mutant, rng *rand.Rand, n int) []*Mutant {
+	drawn := rng.Perm(len(all))[:n]
+	slices.Sort(drawn)
+	some := make([]*Mutant, n)
+	for i, at := range drawn {
+		some[i] = all[at]
+	}
+	return some
+}
