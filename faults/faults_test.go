@@ -418,11 +418,11 @@ func TestTimelineFailures(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		tl.Stop()
 		want := []Strike{
-			{1, "crash", PhaseFailed, []string{"client-1"}, "could not strike: client-1: refused"},
-			{2, "pause", PhaseStart, []string{"client-1"}, "client-1 paused"},
-			{2, "pause", PhaseEnd, []string{"client-1"}, ""},
-			{2, "pause", PhaseFailed, []string{"client-1"}, "could not be healed: refused"},
-			{3, "pause", PhaseFailed, []string{"client-2"}, "never struck: the run was over first; planned after the first grant"},
+			{1, "crash", PhaseFailed, []string{"client-1"}, "", "could not strike: client-1: refused"},
+			{2, "pause", PhaseStart, []string{"client-1"}, "", "client-1 paused"},
+			{2, "pause", PhaseEnd, []string{"client-1"}, "", ""},
+			{2, "pause", PhaseFailed, []string{"client-1"}, "", "could not be healed: refused"},
+			{3, "pause", PhaseFailed, []string{"client-2"}, "", "never struck: the run was over first; planned after the first grant"},
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Error(diff)

@@ -53,7 +53,9 @@ type Strike struct {
 	Name    string
 	Phase   string   // PhaseStart, PhaseEnd or PhaseFailed
 	Targets []string // the names of the struck parties
-	Detail  string   // what the strike did
+	// Promoted is the server that the strike made a primary; "" for none.
+	Promoted string
+	Detail   string // what the strike did
 }
 
 // Record reserves the present place in the history for an event, and returns a
@@ -342,12 +344,15 @@ func (tl *Timeline) strike(e *entry) {
 	e.struck, e.targets = true, struck
 	tl.mu.Unlock()
 	tell := tl.record()
-	detail, heal, err := e.fault.Strike(tl.ctx, tl.world)
+	w := &promoting{World: tl.world}
+	detail, heal, err := e.fault.Strike(tl.ctx, w)
 	if err != nil {
 		tell(e.strike(PhaseFailed, fmt.Sprintf("could not strike: %v", err)))
 		return
 	}
-	tell(e.strike(PhaseStart, detail))
+	s := e.strike(PhaseStart, detail)
+	s.Promoted = w.promoted
+	tell(s)
 	if heal == nil {
 		return
 	}
@@ -360,6 +365,22 @@ func (tl *Timeline) strike(e *entry) {
 	if e.spec.For > 0 {
 		tl.later(time.Duration(e.spec.For), e, true)
 	}
+}
+
+// promoting is a world that notes which server a strike promotes.
+type promoting struct {
+	World
+	promoted string
+}
+
+func (w *promoting) Promote(replica string) error {
+	w.promoted = replica
+	return w.World.Promote(replica)
+}
+
+func (w *promoting) HandOver(replica string) error {
+	w.promoted = replica
+	return w.World.HandOver(replica)
 }
 
 // heal ends a lasting fault, once.

@@ -210,7 +210,11 @@ type FaultEvent struct {
 	Name    string   `json:"name"`
 	Phase   string   `json:"phase"` // PhaseStart, PhaseEnd or PhaseFailed
 	Targets []string `json:"targets,omitempty"`
-	Detail  string   `json:"detail,omitempty"` // in words, for the story
+	// Promoted is the server that answers for the group of the targets from then on.
+	Promoted string `json:"promoted,omitempty"`
+	// Detail is in words, for the story. That of a failure says what failed: "could
+	// not strike: ...".
+	Detail string `json:"detail,omitempty"`
 }
 
 // The phases of a fault. A fault without duration has only a start.

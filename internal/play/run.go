@@ -136,7 +136,7 @@ func (r *Run) Header(version string) history.Header {
 func (r *Run) Striking() (tell func(faults.Strike)) {
 	fill := r.Rec.reserve()
 	return func(e faults.Strike) {
-		fill(history.Event{Kind: history.Fault, Fault: &history.FaultEvent{ID: e.ID, Name: e.Name, Phase: e.Phase, Targets: e.Targets, Detail: e.Detail}})
+		fill(history.Event{Kind: history.Fault, Fault: &history.FaultEvent{ID: e.ID, Name: e.Name, Phase: e.Phase, Targets: e.Targets, Promoted: e.Promoted, Detail: e.Detail}})
 	}
 }
 
