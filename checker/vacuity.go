@@ -1,8 +1,8 @@
 package checker
 
 import (
+	"cmp"
 	"fmt"
-	"strings"
 
 	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/internal/english"
@@ -92,17 +92,11 @@ func (s *substance) whyVacuous(h *history.Header) string {
 		if s.started[f.ID] {
 			continue
 		}
-		detail, tried := s.failed[f.ID]
-		switch {
-		case !tried:
-			return fmt.Sprintf("fault %d (%s) never struck%s", f.ID, f.Fault, before)
-		case detail == "":
-			return fmt.Sprintf("fault %d (%s) could not strike", f.ID, f.Fault)
-		case strings.HasPrefix(detail, "could not strike") || strings.HasPrefix(detail, "never struck"):
-			return fmt.Sprintf("fault %d (%s) %s", f.ID, f.Fault, detail)
-		default:
-			return fmt.Sprintf("fault %d (%s) could not strike: %s", f.ID, f.Fault, detail)
+		why, tried := s.failed[f.ID]
+		if !tried {
+			why = "never struck" + before
 		}
+		return fmt.Sprintf("fault %d (%s) %s", f.ID, f.Fault, cmp.Or(why, "could not strike"))
 	}
 	for _, f := range []history.Func{history.Acquire, history.Release, history.Read, history.Write} {
 		if s.invoked[f] && !s.succeeded[f] && (f != history.Release || !s.stopped && !s.refused) {
