@@ -29,7 +29,7 @@ type causePicture struct {
 	c      cause
 	axis   brokenAxis
 	lanes  []causeLane
-	both   []overlap // of the drawn holds
+	both   []checker.Overlap // of the drawn holds
 	top    float64
 	bottom float64
 }
@@ -43,7 +43,7 @@ func drawCause(f *facts, r *results.Run, c cause) template.HTML {
 	}
 	p.findOverlaps()
 	p.axis = newBrokenAxis(p.instants(), timelineLeft+10, causeRight-24, func(from, to int64) bool {
-		return slices.ContainsFunc(p.both, func(o overlap) bool { return from < o.to && to > o.from })
+		return slices.ContainsFunc(p.both, func(o checker.Overlap) bool { return from < o.To && to > o.From })
 	})
 	body := p.body()
 	// The parts were escaped when they were drawn.
@@ -68,7 +68,7 @@ func (p *causePicture) findOverlaps() {
 		return slices.ContainsFunc(p.lanes, func(l causeLane) bool { return slices.Contains(l.holds, c) })
 	}
 	for _, o := range p.f.overlaps {
-		if drawn(o.a) && drawn(o.b) {
+		if drawn(o.A) && drawn(o.B) {
 			p.both = append(p.both, o)
 		}
 	}
@@ -95,7 +95,7 @@ func (p *causePicture) instants() []int64 {
 		}
 	}
 	for _, o := range p.both {
-		out = append(out, o.from, o.to)
+		out = append(out, o.From, o.To)
 	}
 	for _, m := range p.moments() {
 		out = append(out, m.at)
@@ -105,7 +105,7 @@ func (p *causePicture) instants() []int64 {
 	last := slices.Max(out)
 	for i := range p.lanes {
 		for _, c := range p.lanes[i].holds {
-			if _, end, ok := p.lease(c); ok && (end <= last || slices.Contains(p.c.about, checker.Lease)) {
+			if end := c.LeaseTo; end > 0 && (end <= last || slices.Contains(p.c.about, checker.Lease)) {
 				out = append(out, end)
 			}
 		}
@@ -113,30 +113,11 @@ func (p *causePicture) instants() []int64 {
 	return out
 }
 
-// lease is the known lease of a hold. A server's grant comes first, if the log
-// has one; otherwise the lease counts from the client's answer. A hold with a
-// watchdog has none.
-func (p *causePicture) lease(c *checker.Belief) (from, to int64, ok bool) {
-	op := p.f.ops[c.AcquireOp]
-	if op == nil || c.Lease <= 0 || c.Lease > 1<<62-c.From || c.Renewed || !p.f.h.Header.Claims.Lease {
-		return 0, 0, false
-	}
-	for i := p.f.index(op.invoke.Time); i < len(p.f.h.Events) && p.f.h.Events[i].Time <= c.From; i++ {
-		if s := p.f.h.Events[i].Server; s != nil && s.Role == "primary" && s.Cause == "command" && s.Holder == c.Owner && s.TTL > 0 {
-			from, to = p.f.h.Events[i].Time, p.f.h.Events[i].Time+s.TTL
-		}
-	}
-	if to == 0 {
-		from, to = c.From, c.From+c.Lease
-	}
-	return from, to, true
-}
-
-// tells reports whether a lease that ends at to is worth drawing. It is not if
-// the owner released the hold in time and nobody contradicted it.
-func (p *causePicture) tells(c *checker.Belief, to int64) bool {
-	return c.EndedBy != "release" || to < c.To || slices.Contains(p.c.about, checker.Lease) ||
-		slices.ContainsFunc(p.both, func(o overlap) bool { return o.a == c })
+// tells reports whether the lease of a hold is worth drawing. It is not if the owner
+// released the hold in time and nobody contradicted it.
+func (p *causePicture) tells(c *checker.Belief) bool {
+	return c.LeaseTo > 0 && (c.EndedBy != "release" || c.LeaseTo < c.To || slices.Contains(p.c.about, checker.Lease) ||
+		slices.ContainsFunc(p.both, func(o checker.Overlap) bool { return o.A == c }))
 }
 
 // moment is when some properties began to be violated.
@@ -182,7 +163,7 @@ func (p *causePicture) body() string {
 		l.top = y
 		l.bar = y + 6 + causeLabel*float64(len(l.rows.rows))
 		y = l.bar + causeBand + 8
-		if slices.ContainsFunc(l.holds, func(c *checker.Belief) bool { _, to, ok := p.lease(c); return ok && p.tells(c, to) }) {
+		if slices.ContainsFunc(l.holds, p.tells) {
 			y += 11
 		}
 	}
@@ -270,8 +251,8 @@ func (p *causePicture) drawHold(l *causeLane, c *checker.Belief, colour int) {
 	if goesOn {
 		p.path("on", fmt.Sprintf("M%s %sl5 6l-5 6", px(x2-10), px(l.bar+causeBand/2-6)), "")
 	}
-	from, to, ok := p.lease(c)
-	if !ok || !p.tells(c, to) {
+	from, to := c.LeaseFrom, c.LeaseTo
+	if !p.tells(c) {
 		return
 	}
 	x1, x2 = p.axis.pos(from), causeRight
@@ -280,7 +261,7 @@ func (p *causePicture) drawHold(l *causeLane, c *checker.Belief, colour int) {
 		x2, end = p.axis.pos(to), "m0 -4v8"
 	}
 	p.path("lease", "M"+px(x1)+" "+px(l.leaseLine())+"H"+px(x2)+end,
-		fmt.Sprintf("the lease of %s, from %s for %s", name(l.owner), instant(from), length(to-from)))
+		fmt.Sprintf("the lease of %s lasts from %s to %s", name(l.owner), instant(from), instant(to)))
 }
 
 // leaseLine is the height at which leases are drawn, below the bars.

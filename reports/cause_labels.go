@@ -40,7 +40,7 @@ func (p *causePicture) drawLabels(l *causeLane) {
 	}
 	for _, c := range l.holds {
 		p.nameHold(l, c)
-		if _, end, ok := p.lease(c); ok && p.tells(c, end) {
+		if end := c.LeaseTo; p.tells(c) {
 			x, label := causeRight, "lease still runs"
 			if p.axis.reaches(end) {
 				x, label = p.axis.pos(end), "lease over"
@@ -73,7 +73,7 @@ func (p *causePicture) nameHold(l *causeLane, c *checker.Belief) {
 		taken = append(taken, pause)
 	}
 	for _, o := range p.both { // whose edges cover the holds
-		for _, at := range []int64{o.from, o.to} {
+		for _, at := range []int64{o.From, o.To} {
 			taken = append(taken, stretch{p.axis.pos(at) - 1, p.axis.pos(at) + 1})
 		}
 	}
@@ -103,7 +103,7 @@ func widest(of stretch, taken []stretch) stretch {
 // violation.
 type causeMark struct {
 	text   string
-	both   *overlap
+	both   *checker.Overlap
 	at     int64
 	row    int
 	placed bool
@@ -116,10 +116,10 @@ func (p *causePicture) placeMarks(rows *labelRows) []causeMark {
 	moments := p.moments()
 	for i := range p.both {
 		o := &p.both[i]
-		m := causeMark{text: "two holders, " + length(o.to-o.from), both: o, at: o.from}
+		m := causeMark{text: "two holders, " + length(o.To-o.From), both: o, at: o.From}
 		// The overlap shows the violation of exclusion, which needs no label of
 		// its own.
-		if j := slices.IndexFunc(moments, func(m moment) bool { return m.exclusion && alike(m.at, o.from) }); j >= 0 {
+		if j := slices.IndexFunc(moments, func(m moment) bool { return m.exclusion && alike(m.at, o.From) }); j >= 0 {
 			m.text = moments[j].about + " violated: " + m.text
 			moments = slices.Delete(moments, j, j+1)
 		}
@@ -150,9 +150,9 @@ func (p *causePicture) drawMarks(marks []causeMark) {
 			p.line("moment", x, y, x, p.bottom, m.text+" from "+instant(m.at))
 			continue
 		}
-		a, b := p.laneOf(m.both.a), p.laneOf(m.both.b)
+		a, b := p.laneOf(m.both.A), p.laneOf(m.both.B)
 		bottom := px(max(a.bar, b.bar) + causeBand + 4)
-		p.path("bracket", "M"+px(x)+" "+bottom+"V"+px(y+15)+"H"+px(p.axis.pos(m.both.to))+"V"+bottom, "")
+		p.path("bracket", "M"+px(x)+" "+bottom+"V"+px(y+15)+"H"+px(p.axis.pos(m.both.To))+"V"+bottom, "")
 	}
 	for i := range marks {
 		if m := &marks[i]; m.placed {
@@ -165,15 +165,15 @@ func (p *causePicture) drawMarks(marks []causeMark) {
 func (p *causePicture) shadeOverlaps() {
 	for i := range p.both {
 		o := &p.both[i]
-		x1, x2 := p.axis.pos(o.from), p.axis.pos(o.to)
-		for _, c := range []*checker.Belief{o.a, o.b} {
+		x1, x2 := p.axis.pos(o.From), p.axis.pos(o.To)
+		for _, c := range []*checker.Belief{o.A, o.B} {
 			p.rect("overlap", x1, p.laneOf(c).bar-4, max(x2-x1, 2), causeBand+8, p.bothTitle(o))
 		}
 	}
 }
 
-func (p *causePicture) bothTitle(o *overlap) string {
-	return fmt.Sprintf("%s and %s both hold the lock, from %s for %s", name(o.a.Owner), name(o.b.Owner), instant(o.from), length(o.to-o.from))
+func (p *causePicture) bothTitle(o *checker.Overlap) string {
+	return fmt.Sprintf("%s and %s both hold the lock, from %s for %s", name(o.A.Owner), name(o.B.Owner), instant(o.From), length(o.To-o.From))
 }
 
 func (p *causePicture) laneOf(c *checker.Belief) *causeLane {
@@ -189,7 +189,7 @@ func (p *causePicture) drawAxis() {
 		first = append(first, m.at)
 	}
 	for _, o := range p.both {
-		first = append(first, o.from, o.to)
+		first = append(first, o.From, o.To)
 	}
 	for i := range p.lanes {
 		for _, c := range p.lanes[i].holds {

@@ -13,12 +13,12 @@ import (
 // and the numbers.
 type facts struct {
 	h        *history.History
-	claims   []checker.Belief // by From
-	overlaps []overlap        // by From
+	claims   []checker.Belief  // by From
+	overlaps []checker.Overlap // by From
 	lost     []lostUpdate
-	faults   []faultSpan
-	traits   map[int]history.Traits // of the planned faults, by id
-	handoffs []int64                // from a release to the next waiter's grant, in ns
+	faults   []*history.Strike
+	roles    map[string][]role // of every server
+	handoffs []int64           // from a release to the next waiter's grant, in ns
 	ops      map[int64]*operation
 	clients  []string            // in natural order
 	owners   map[string][]string // of each client, in natural order
@@ -32,38 +32,14 @@ type operation struct {
 	invoke, done *history.Event
 }
 
-// overlap is a time in which two owners believed they held one lock. a was
-// granted first.
-type overlap struct {
-	a, b     *checker.Belief
-	from, to int64
-}
-
 // lostUpdate is a write that replaced a value which its writer never saw.
 type lostUpdate struct {
 	event *history.Event
 	args  *history.Args
 }
 
-// faultSpan is a fault from start to end. to is the end of the run for a fault
-// that never healed. An instant has from == to.
-type faultSpan struct {
-	history.Traits
-	id       int
-	name     string
-	targets  []string
-	detail   string
-	from, to int64
-	lasted   bool // it had an end, or was still on when the run ended
-	open     bool // it was still on when the run ended
-	failed   bool
-}
-
 func newFacts(h *history.History) *facts {
-	f := &facts{h: h, ops: make(map[int64]*operation, len(h.Events)/3), owners: map[string][]string{}, traits: map[int]history.Traits{}}
-	for _, p := range h.Header.Faults {
-		f.traits[p.ID] = p.Traits
-	}
+	f := &facts{h: h, ops: make(map[int64]*operation, len(h.Events)/3), owners: map[string][]string{}, faults: h.Strikes()}
 	if len(h.Events) > 0 {
 		f.begin, f.end = h.Events[0].Time, h.Events[len(h.Events)-1].Time
 	}
@@ -87,23 +63,17 @@ func newFacts(h *history.History) *facts {
 			}
 		}
 		f.update(e)
-		f.fault(e)
 	}
 	slices.SortFunc(f.clients, natural)
 	for _, o := range f.owners {
 		slices.SortFunc(o, natural)
 	}
-	for i := range f.faults {
-		if x := &f.faults[i]; !x.lasted && !x.failed && x.Lasts {
-			x.to, x.lasted, x.open = f.end, true, true
-		}
-	}
-	f.claims = slices.Clone(checker.Beliefs(h))
-	slices.SortStableFunc(f.claims, func(a, b checker.Belief) int { return cmp.Compare(a.From, b.From) })
+	f.claims = checker.Beliefs(h)
 	f.invalid = f.claims == nil && slices.ContainsFunc(h.Events, func(e history.Event) bool {
 		return e.Kind == history.OK && e.F == history.Acquire
 	})
-	f.findOverlaps()
+	f.overlaps = slices.Collect(checker.Overlaps(f.claims))
+	f.findRoles()
 	f.findHandoffs()
 	return f
 }
@@ -119,40 +89,6 @@ func (f *facts) update(e *history.Event) {
 		return
 	}
 	f.lost = append(f.lost, lostUpdate{event: e, args: op.invoke.Args})
-}
-
-func (f *facts) fault(e *history.Event) {
-	if e.Kind != history.Fault || e.Fault == nil {
-		return
-	}
-	x := e.Fault
-	if x.Phase == history.PhaseEnd {
-		for i := len(f.faults) - 1; i >= 0; i-- {
-			if s := &f.faults[i]; s.id == x.ID && !s.lasted && !s.failed {
-				s.to, s.lasted = e.Time, true
-				return
-			}
-		}
-		return
-	}
-	f.faults = append(f.faults, faultSpan{
-		Traits: f.traits[x.ID], id: x.ID, name: x.Name, targets: x.Targets, detail: x.Detail,
-		from: e.Time, to: e.Time, failed: x.Phase == history.PhaseFailed,
-	})
-}
-
-func (f *facts) findOverlaps() {
-	var open []*checker.Belief
-	for i := range f.claims {
-		c := &f.claims[i]
-		open = slices.DeleteFunc(open, func(o *checker.Belief) bool { return o.To <= c.From })
-		for _, o := range open {
-			if o.Owner != c.Owner && o.Lock == c.Lock && c.To > c.From {
-				f.overlaps = append(f.overlaps, overlap{a: o, b: c, from: c.From, to: min(o.To, c.To)})
-			}
-		}
-		open = append(open, c)
-	}
 }
 
 // findHandoffs measures how long each release that freed the lock took until a
@@ -196,35 +132,42 @@ func (f *facts) findHandoffs() {
 	}
 }
 
+// strikeOf is the strike that an event of a history records.
+func (f *facts) strikeOf(x *history.FaultEvent) *history.Strike {
+	return f.faults[slices.IndexFunc(f.faults, func(s *history.Strike) bool { return s.FaultEvent == x })]
+}
+
 // downs are the times in which a server was down. They begin with its crash, or
 // with the failover that crashed it, and end when that fault heals or another one
 // restarts the server.
-func (f *facts) downs(node string) []faultSpan {
-	var out []faultSpan
+func (f *facts) downs(node string) []span {
+	var out []span
 	for _, x := range f.faults {
-		if x.failed || !x.StopsNode || !slices.Contains(x.targets, node) {
+		if x.Failed() || !x.StopsNode || !slices.Contains(x.Targets, node) {
 			continue
 		}
 		if n := len(out); n > 0 {
-			out[n-1].to = min(out[n-1].to, x.from)
+			out[n-1].to = min(out[n-1].to, x.From)
 		}
-		if x.Instant && !x.Promotes && !x.lasted {
-			continue // it started again at once
+		switch {
+		case x.Ended || x.Open():
+			out = append(out, span{x.From, x.To})
+		case x.Promotes: // it stays down
+			out = append(out, span{x.From, f.end})
 		}
-		if !x.lasted {
-			x.to = f.end
-		}
-		out = append(out, x)
 	}
 	return out
 }
 
+// span is a part of a run.
+type span struct{ from, to int64 }
+
 // pauses are the times of a paused process.
-func (f *facts) pauses(client string) []faultSpan {
-	var out []faultSpan
+func (f *facts) pauses(client string) []span {
+	var out []span
 	for _, x := range f.faults {
-		if x.StopsProcess && !x.failed && slices.Contains(x.targets, client) {
-			out = append(out, x)
+		if x.StopsProcess && !x.Failed() && slices.Contains(x.Targets, client) {
+			out = append(out, span{x.From, x.To})
 		}
 	}
 	return out
@@ -235,10 +178,10 @@ func (f *facts) pauses(client string) []faultSpan {
 func (f *facts) overlapTime() (total, longest int64) {
 	var until int64
 	for _, o := range f.overlaps {
-		longest = max(longest, o.to-o.from)
-		if from := max(o.from, until); o.to > from {
-			total += o.to - from
-			until = o.to
+		longest = max(longest, o.To-o.From)
+		if from := max(o.From, until); o.To > from {
+			total += o.To - from
+			until = o.To
 		}
 	}
 	return total, longest

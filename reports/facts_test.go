@@ -25,7 +25,7 @@ func TestOverlaps(t *testing.T) {
 	f := newFacts(h)
 	var got []string
 	for _, o := range f.overlaps {
-		got = append(got, o.a.Client+" "+o.b.Client+" "+length(o.to-o.from))
+		got = append(got, o.A.Client+" "+o.B.Client+" "+length(o.To-o.From))
 	}
 	want := []string{"client-1 client-2 490 ms", "client-1 client-2 1.06 s", "client-2 client-3 830 ms"}
 	if !slices.Equal(got, want) {
@@ -126,8 +126,8 @@ func TestWindow(t *testing.T) {
 	tl := &timeline{Axis: &Axis{}, f: f, cause: map[int64]bool{}, colour: map[string]int{}}
 	tl.window()
 	o := f.overlaps[0]
-	if tl.from < ns(at-1500) || tl.from > o.from || tl.to < o.to || tl.to > ns(at+400) {
-		t.Errorf("the window is %s to %s, the overlap %s to %s", instant(tl.from), instant(tl.to), instant(o.from), instant(o.to))
+	if tl.from < ns(at-1500) || tl.from > o.From || tl.to < o.To || tl.to > ns(at+400) {
+		t.Errorf("the window is %s to %s, the overlap %s to %s", instant(tl.from), instant(tl.to), instant(o.From), instant(o.To))
 	}
 	svg, _ := drawTimeline(f, &run)
 	if len(svg) > 60_000 {

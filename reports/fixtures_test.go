@@ -125,6 +125,7 @@ func failoverStory() (*history.History, results.Run) {
 		r.server(t, n, "primary", "command", "EVALSHA", "client-1", "client-1/1", "client-1/1")
 	}
 	r.fault(1204, 2, "failover", history.PhaseStart, "node-1 crashes and node-1-replica-1 takes over; 3 writes were not replicated", n)
+	r.h.Events[len(r.h.Events)-1].Fault.Promoted = "node-1-replica-1"
 	a2 := r.call(history.Acquire, "client-2", 800, 2210.4, history.OK, &history.Args{Lease: ns(3000), Wait: -1, Renewed: true}, &history.Result{Count: 1})
 	r.server(2209.9, rep, "primary", "command", "EVALSHA", "client-2", "", "client-2/1")
 	for _, t := range []float64{3200, 4200} {

@@ -49,7 +49,7 @@ func tell(f *facts, r *results.Run) []sentence {
 		t.event(&f.h.Events[i])
 	}
 	for _, o := range f.overlaps {
-		if !t.summed[o.b.AcquireOp] {
+		if !t.summed[o.B.AcquireOp] {
 			t.overlapEnds(o)
 		}
 	}
@@ -106,9 +106,9 @@ func newTeller(f *facts, r *results.Run) *teller {
 // sentence, if there are many.
 func (t *teller) sumOverlaps() {
 	t.summed = map[int64]bool{}
-	groups := map[int64][]overlap{}
+	groups := map[int64][]checker.Overlap{}
 	for _, o := range t.f.overlaps {
-		groups[o.a.AcquireOp] = append(groups[o.a.AcquireOp], o)
+		groups[o.A.AcquireOp] = append(groups[o.A.AcquireOp], o)
 	}
 	for i := range t.f.claims {
 		a := &t.f.claims[i]
@@ -120,19 +120,19 @@ func (t *teller) sumOverlaps() {
 		var longest, until int64
 		rest = rest[1:]
 		for _, o := range rest {
-			t.summed[o.b.AcquireOp] = true
-			if o.b.EndOp != 0 {
-				t.summed[o.b.EndOp] = true
+			t.summed[o.B.AcquireOp] = true
+			if o.B.EndOp != 0 {
+				t.summed[o.B.EndOp] = true
 			}
-			if who := t.f.who(o.b.Client, o.b.Owner); !slices.Contains(names, who) {
+			if who := t.f.who(o.B.Client, o.B.Owner); !slices.Contains(names, who) {
 				names = append(names, who)
 			}
-			longest, until = max(longest, o.to-o.from), max(until, o.to)
+			longest, until = max(longest, o.To-o.From), max(until, o.To)
 		}
 		slices.SortFunc(names, natural)
 		who := t.f.who(a.Client, a.Owner)
 		t.out = append(t.out, sentence{
-			at: rest[0].from, line: t.f.line(t.f.ops[rest[0].b.AcquireOp].done), weight: unmissable, bad: true, actor: who,
+			at: rest[0].From, line: t.f.line(t.f.ops[rest[0].B.AcquireOp].done), weight: unmissable, bad: true, actor: who,
 			text: fmt.Sprintf("Until %s: %d more grants, to %s, while %s still believes that it holds the lock; the longest overlap is %s.",
 				instant(until), len(rest), english.And(names), who, length(longest)),
 		})
@@ -420,19 +420,16 @@ func (t *teller) fault(e *history.Event) {
 		}
 		t.say(e, decisive, "Fault %s%s.", what, detail).fault = true
 	default:
+		s := t.f.strikeOf(x)
 		lasts := ""
-		for _, s := range t.f.faults {
-			if s.id == x.ID && s.from == e.Time && s.lasted && !s.failed {
-				lasts = ", for " + length(s.to-s.from)
-				if s.open {
-					lasts = ", to the end of the run"
-				}
+		if s.Lasted() {
+			lasts = ", for " + length(s.To-s.From)
+			if s.Open() {
+				lasts = ", to the end of the run"
 			}
 		}
 		t.say(e, decisive, "Fault: %s%s%s.", what, lasts, detail).fault = true
-		if t.f.traits[x.ID].Promotes {
-			t.notReplicated(e)
-		}
+		t.notReplicated(e)
 	}
 }
 
@@ -482,10 +479,10 @@ func (t *teller) end(e *history.Event) {
 }
 
 // overlapEnds describes how an overlap of two holders ends.
-func (t *teller) overlapEnds(o overlap) {
-	c, other := o.a, o.b
-	if o.b.To < o.a.To {
-		c, other = o.b, o.a
+func (t *teller) overlapEnds(o checker.Overlap) {
+	c, other := o.A, o.B
+	if o.B.To < o.A.To {
+		c, other = o.B, o.A
 	}
 	who, how := t.f.who(c.Client, c.Owner), ""
 	switch c.EndedBy {
@@ -499,7 +496,7 @@ func (t *teller) overlapEnds(o overlap) {
 		how = "The run is over"
 	}
 	t.out = append(t.out, sentence{
-		at: o.to, line: t.f.lineOfEnd(c), weight: unmissable, bad: true, actor: who,
-		text: fmt.Sprintf("%s: the time of two holders, %s and %s, ends after %s.", how, who, t.f.who(other.Client, other.Owner), length(o.to-o.from)),
+		at: o.To, line: t.f.lineOfEnd(c), weight: unmissable, bad: true, actor: who,
+		text: fmt.Sprintf("%s: the time of two holders, %s and %s, ends after %s.", how, who, t.f.who(other.Client, other.Owner), length(o.To-o.From)),
 	})
 }

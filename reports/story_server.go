@@ -9,7 +9,6 @@ import (
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/internal/english"
-	"github.com/holdfast-go/holdfast/internal/pages/spacetime"
 )
 
 // server describes a change of the lock on a server, if the clients' own
@@ -116,10 +115,11 @@ func quoteCommand(c string) string {
 
 // notReplicated names, at a failover, the holders that the new primary lacks.
 func (t *teller) notReplicated(e *history.Event) {
-	old, promoted := spacetime.Promotion(t.f.h, e)
-	if old == "" || promoted == "" {
+	promoted := e.Fault.Promoted
+	if promoted == "" || len(e.Fault.Targets) == 0 {
 		return
 	}
+	old := e.Fault.Targets[0]
 	for _, k := range slices.Sorted(maps.Keys(t.held[old])) {
 		holder := t.held[old][k]
 		if holder == "" || t.held[promoted][k] == holder {

@@ -12,7 +12,6 @@ import (
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/internal/english"
-	"github.com/holdfast-go/holdfast/internal/pages/spacetime"
 	"github.com/holdfast-go/holdfast/reports/results"
 )
 
@@ -40,7 +39,7 @@ type timeline struct {
 	*Axis
 	colour map[string]int // client -> palette index
 
-	travelled spacetime.Picture
+	messages  []message
 	lanes     []lane
 	top       float64 // where the lanes begin
 	bottom    float64
@@ -78,7 +77,7 @@ func drawTimeline(f *facts, r *results.Run) (svg template.HTML, caption string) 
 
 // drawTimelineOn is drawTimeline on an axis of time.
 func drawTimelineOn(f *facts, r *results.Run, axis *Axis) (svg template.HTML, caption string) {
-	t := &timeline{f: f, cause: causeOps(r), colour: map[string]int{}, travelled: spacetime.Of(f.h), Axis: axis}
+	t := &timeline{f: f, cause: causeOps(r), colour: map[string]int{}, messages: messagesIn(f.h, f.roles), Axis: axis}
 	for i, c := range f.clients {
 		t.colour[c] = i % 8
 	}
@@ -135,8 +134,8 @@ func (t *timeline) zoom() {
 	f := t.f
 	from, to := int64(math.MaxInt64), int64(-1)
 	for _, o := range f.overlaps {
-		if t.shown(o.from, o.to) {
-			from, to = min(from, o.a.From), max(to, o.to)
+		if t.shown(o.From, o.To) {
+			from, to = min(from, o.A.From), max(to, o.To)
 		}
 	}
 	for _, u := range f.lost {
@@ -148,7 +147,15 @@ func (t *timeline) zoom() {
 	if to < 0 || 3*(to-from+2*around) > 2*(t.to-t.from) {
 		return
 	}
+	start := t.from
 	t.from, t.to = max(t.from, from-around), min(t.to, to+around)
+	for _, o := range f.overlaps { // a lease that began long before the belief explains it
+		for _, c := range []*checker.Belief{o.A, o.B} {
+			if c.LeaseTo > 0 && t.shown(o.From, o.To) {
+				t.from = max(start, min(t.from, c.LeaseFrom))
+			}
+		}
+	}
 }
 
 // narrow keeps the part of a long run with the violation.
@@ -157,15 +164,15 @@ func (t *timeline) narrow() {
 	pick := 0
 	switch {
 	case len(f.overlaps) > 0:
-		pick = slices.IndexFunc(f.claims, func(c checker.Belief) bool { return c.AcquireOp == f.overlaps[0].a.AcquireOp })
+		pick = slices.IndexFunc(f.claims, func(c checker.Belief) bool { return c.AcquireOp == f.overlaps[0].A.AcquireOp })
 	case len(f.lost) > 0:
 		pick = t.claimBefore(f.lost[0].event.Time)
 	case len(t.cause) > 0:
 		pick = max(0, slices.IndexFunc(f.claims, func(c checker.Belief) bool { return t.cause[c.AcquireOp] || t.cause[c.EndOp] }))
 	default:
 		for _, x := range f.faults {
-			if !x.failed {
-				pick = t.claimBefore(x.from)
+			if !x.Failed() {
+				pick = t.claimBefore(x.From)
 				break
 			}
 		}
@@ -178,7 +185,7 @@ func (t *timeline) narrow() {
 	if end < len(f.claims) {
 		t.to = f.claims[end-1].To
 		for _, o := range f.overlaps[:min(1, len(f.overlaps))] {
-			t.to = max(t.to, o.to)
+			t.to = max(t.to, o.To)
 		}
 	}
 	if t.to <= t.from {
@@ -240,15 +247,15 @@ func (t *timeline) serverLanes() []lane {
 		}
 		primary[k] = primary[k] || s.Role != "replica"
 	}
-	failover := slices.ContainsFunc(t.f.faults, func(x faultSpan) bool { return x.Promotes || x.HoldsReplication })
+	failover := slices.ContainsFunc(t.f.faults, func(x *history.Strike) bool { return x.Promotes || x.HoldsReplication })
 	if failover { // the picture is about a replica that never heard of the lock
 		seen := slices.Clone(all)
-		for node := range t.travelled.Roles { // sorted below
+		for node := range t.f.roles { // sorted below
 			if keys[node] > 0 {
 				continue
 			}
 			for _, k := range seen {
-				if spacetime.SameGroup(k.node, node) && primary[k] {
+				if history.GroupOf(k.node) == history.GroupOf(node) && primary[k] {
 					primary[at{node, k.key}] = false
 					all = append(all, at{node, k.key})
 					keys[node]++

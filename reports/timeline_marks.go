@@ -20,15 +20,15 @@ func (t *timeline) placeFaults() []placed {
 	t.faultRows.most = 5
 	var out []placed
 	for i, x := range t.f.faults {
-		if x.failed || !t.shown(x.from, x.to) {
+		if x.Failed() || !t.shown(x.From, x.To) {
 			continue
 		}
-		text := faultName(x.name, x.targets)
-		if x.lasted {
-			text += ", " + length(x.to-x.from)
+		text := faultName(x.Name, x.Targets)
+		if x.Lasted() {
+			text += ", " + length(x.To-x.From)
 		}
 		text = short(text, 60)
-		p := placed{index: i, x: t.x(x.from)}
+		p := placed{index: i, x: t.x(x.From)}
 		w := textWidth(text) + 4
 		p.x = max(timelineLeft, min(p.x, t.right()-w))
 		if row, ok := t.faultRows.place(p.x, w); ok {
@@ -43,20 +43,20 @@ func (t *timeline) placeFaults() []placed {
 func (t *timeline) drawFaults(all []placed) {
 	for _, p := range all {
 		x := t.f.faults[p.index]
-		x1, x2 := t.x(x.from), t.x(x.to)
+		x1, x2 := t.x(x.From), t.x(x.To)
 		y := 4 + labelHeight*float64(p.row)
 		if p.text == "" {
 			y = t.top
 		}
-		title := faultName(x.name, x.targets) + " at " + instant(x.from)
-		if x.lasted {
-			title += " for " + length(x.to-x.from)
+		title := faultName(x.Name, x.Targets) + " at " + instant(x.From)
+		if x.Lasted() {
+			title += " for " + length(x.To-x.From)
 		}
-		if x.detail != "" {
-			title += ": " + x.detail
+		if x.Detail != "" {
+			title += ": " + x.Detail
 		}
 		t.share(title, func() {
-			if x.lasted {
+			if x.Lasted() {
 				t.rect("fault", x1, y, max(x2-x1, 1), t.bottom-y, "")
 			}
 			t.line("faultline", x1, y, x1, t.bottom, "")
@@ -73,13 +73,13 @@ func (t *timeline) placeOverlaps() []placed {
 	t.markRows.most = 2
 	var out []placed
 	for i, o := range t.f.overlaps {
-		if t.shown(o.from, o.to) {
+		if t.shown(o.From, o.To) {
 			out = append(out, placed{index: i})
 		}
 	}
 	slices.SortStableFunc(out, func(a, b placed) int {
 		x, y := t.f.overlaps[a.index], t.f.overlaps[b.index]
-		switch lx, ly := x.to-x.from, y.to-y.from; {
+		switch lx, ly := x.To-x.From, y.To-y.From; {
 		case lx > ly:
 			return -1
 		case lx < ly:
@@ -94,9 +94,9 @@ func (t *timeline) placeOverlaps() []placed {
 	for i := range chosen {
 		p := &chosen[i]
 		o := t.f.overlaps[p.index]
-		text := "two holders, " + length(o.to-o.from)
+		text := "two holders, " + length(o.To-o.From)
 		w := boldWidth(text) + 6
-		mid := (t.x(o.from) + t.x(o.to)) / 2
+		mid := (t.x(o.From) + t.x(o.To)) / 2
 		p.x = max(timelineLeft, min(mid-w/2, t.right()-w))
 		if row, ok := t.markRows.place(p.x, w); ok {
 			p.row, p.text = row, text
@@ -113,9 +113,9 @@ func (t *timeline) shadeOverlaps(all []placed) {
 			continue
 		}
 		o := t.f.overlaps[p.index]
-		x1, x2 := t.x(o.from), t.x(o.to)
+		x1, x2 := t.x(o.From), t.x(o.To)
 		t.share(t.overlapTitle(o), func() {
-			for _, c := range []*checker.Belief{o.a, o.b} {
+			for _, c := range []*checker.Belief{o.A, o.B} {
 				if l := t.laneOf(c.Client, c.Owner); l != nil {
 					t.rect("overlap", x1, l.y+1, max(x2-x1, 2), l.height-2, "")
 				}
@@ -129,15 +129,15 @@ func (t *timeline) shadeOverlaps(all []placed) {
 func (t *timeline) drawOverlaps(all []placed) {
 	for _, p := range all {
 		o := t.f.overlaps[p.index]
-		a, b := t.laneOf(o.a.Client, o.a.Owner), t.laneOf(o.b.Client, o.b.Owner)
+		a, b := t.laneOf(o.A.Client, o.A.Owner), t.laneOf(o.B.Client, o.B.Owner)
 		if a == nil || b == nil || t.full() && p.text == "" {
 			continue
 		}
 		if a.y > b.y {
 			a, b = b, a
 		}
-		x1 := t.x(o.from)
-		x2 := max(t.x(o.to), x1+2)
+		x1 := t.x(o.From)
+		x2 := max(t.x(o.To), x1+2)
 		from := a.y + 1
 		if p.text != "" {
 			y := 4 + labelHeight*float64(len(t.faultRows.rows)+p.row)
@@ -149,9 +149,9 @@ func (t *timeline) drawOverlaps(all []placed) {
 	}
 }
 
-func (t *timeline) overlapTitle(o overlap) string {
+func (t *timeline) overlapTitle(o checker.Overlap) string {
 	return fmt.Sprintf("%s and %s both believe that they hold the lock, from %s for %s",
-		t.f.who(o.a.Client, o.a.Owner), t.f.who(o.b.Client, o.b.Owner), instant(o.from), length(o.to-o.from))
+		t.f.who(o.A.Client, o.A.Owner), t.f.who(o.B.Client, o.B.Owner), instant(o.From), length(o.To-o.From))
 }
 
 func (t *timeline) laneOf(client, owner string) *lane {

@@ -7,7 +7,6 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/internal/english"
-	"github.com/holdfast-go/holdfast/internal/pages/spacetime"
 	"github.com/holdfast-go/holdfast/reports/results"
 )
 
@@ -21,21 +20,21 @@ const manyArrows = 30
 func (t *timeline) drawArrows() {
 	var messages, copies strings.Builder
 	calls := 0
-	for _, a := range t.travelled.Arrows {
-		if a.Kind != spacetime.Replication && t.shown(a.Sent, a.Arrived) {
+	for _, a := range t.messages {
+		if a.kind != replication && t.shown(a.sent, a.arrived) {
 			calls++
 		}
 	}
-	for _, a := range t.travelled.Arrows {
-		if !t.shown(a.Sent, a.Sent) || a.Kind != spacetime.Replication && calls > manyArrows && !t.tells(a.Op) || t.full() {
+	for _, a := range t.messages {
+		if !t.shown(a.sent, a.sent) || a.kind != replication && calls > manyArrows && !t.tells(a.op) || t.full() {
 			continue
 		}
 		x1, y1, x2, y2, ok := t.ends(a)
 		switch {
 		case !ok:
-		case a.Lost:
+		case a.lost:
 			t.drawLostArrow(a, x1, y1, y2)
-		case a.Kind == spacetime.Replication:
+		case a.kind == replication:
 			arrow(&copies, x1, y1, x2, y2)
 		default:
 			arrow(&messages, x1, y1, x2, y2)
@@ -48,14 +47,14 @@ func (t *timeline) drawArrows() {
 // tells reports whether an operation belongs to an overlapping hold, or proves a
 // violation.
 func (t *timeline) tells(op int64) bool {
-	return t.cause[op] || slices.ContainsFunc(t.f.overlaps, func(o overlap) bool {
-		return op != 0 && (o.a.AcquireOp == op || o.b.AcquireOp == op || o.a.EndOp == op || o.b.EndOp == op)
+	return t.cause[op] || slices.ContainsFunc(t.f.overlaps, func(o checker.Overlap) bool {
+		return op != 0 && (o.A.AcquireOp == op || o.B.AcquireOp == op || o.A.EndOp == op || o.B.EndOp == op)
 	})
 }
 
 // ends are the two ends of an arrow.
-func (t *timeline) ends(a spacetime.Arrow) (x1, y1, x2, y2 float64, ok bool) {
-	from, to := t.laneAt(a.From, a), t.laneAt(a.To, a)
+func (t *timeline) ends(a message) (x1, y1, x2, y2 float64, ok bool) {
+	from, to := t.laneAt(a.from, a), t.laneAt(a.to, a)
 	if from == nil || to == nil {
 		return 0, 0, 0, 0, false
 	}
@@ -63,16 +62,16 @@ func (t *timeline) ends(a spacetime.Arrow) (x1, y1, x2, y2 float64, ok bool) {
 	if from.y > to.y {
 		y1, y2 = from.bar(), to.barBottom()
 	}
-	return t.x(a.Sent), y1, t.x(a.Arrived), y2, true
+	return t.x(a.sent), y1, t.x(a.arrived), y2, true
 }
 
 // laneAt is the lane of a client or of a node for an arrow.
-func (t *timeline) laneAt(who string, a spacetime.Arrow) *lane {
+func (t *timeline) laneAt(who string, a message) *lane {
 	for i := range t.lanes {
 		switch l := &t.lanes[i]; {
-		case l.node == who && l.node != "" && l.key == a.Key:
+		case l.node == who && l.node != "" && l.key == a.key:
 			return l
-		case l.node == "" && l.client == who && (a.Owner == "" || l.owner == "" || l.owner == a.Owner):
+		case l.node == "" && l.client == who && (a.owner == "" || l.owner == "" || l.owner == a.owner):
 			return l
 		}
 	}
@@ -110,14 +109,14 @@ func arrow(b *strings.Builder, x1, y1, x2, y2 float64) {
 }
 
 // drawLostArrow draws a lost message, which ends in a cross before its target.
-func (t *timeline) drawLostArrow(a spacetime.Arrow, x, y1, y2 float64) {
+func (t *timeline) drawLostArrow(a message, x, y1, y2 float64) {
 	end := min(x+26, t.right()-6)
 	stop := y1 + (y2-y1)*0.78
-	title := fmt.Sprintf("The reply of %s to %s at %s is lost: the caller does not learn what was done", name(a.From), name(a.To), instant(a.Sent))
+	title := fmt.Sprintf("The reply of %s to %s at %s is lost: the caller does not learn what was done", name(a.from), name(a.to), instant(a.sent))
 	label := "reply lost"
-	if a.Kind == spacetime.Replication {
+	if a.kind == replication {
 		title = fmt.Sprintf("The lock of %s, granted on %s at %s, never reaches %s, which is promoted at %s",
-			t.f.holder(a.Grants), name(a.From), instant(a.Sent), name(a.To), instant(a.Arrived))
+			t.f.holder(a.grants), name(a.from), instant(a.sent), name(a.to), instant(a.arrived))
 		label = "never replicated"
 	}
 	t.share(title, func() {
@@ -127,12 +126,12 @@ func (t *timeline) drawLostArrow(a spacetime.Arrow, x, y1, y2 float64) {
 	left, w := end+9, textWidth(label)
 	// The label about the replica is on the other side.
 	fits := func() bool {
-		return left+w <= t.right() && (a.Kind != spacetime.Replication || t.x(a.Arrived) <= x || t.x(a.Arrived) >= left+w+4) && t.x(a.Arrived) != x
+		return left+w <= t.right() && (a.kind != replication || t.x(a.arrived) <= x || t.x(a.arrived) >= left+w+4) && t.x(a.arrived) != x
 	}
 	if !fits() {
 		left = end - w - 18
 	}
-	if left < timelineLeft && a.Kind == spacetime.Replication {
+	if left < timelineLeft && a.kind == replication {
 		for _, short := range []string{label, "not copied", "lost"} {
 			label, w, left = short, textWidth(short), end+9
 			if fits() {
@@ -146,29 +145,28 @@ func (t *timeline) drawLostArrow(a spacetime.Arrow, x, y1, y2 float64) {
 	t.text("vanishlabel", left, stop+4, label)
 }
 
-// drawLease draws the reach of a hold's lease under its bar. It ends with the
-// hold, or with the lease itself for an overlapping hold.
+// drawLease draws the servers' lease of a hold under its bar. It ends with the hold, or
+// with the lease itself for an overlapping hold.
 func (t *timeline) drawLease(l *lane, c *checker.Belief) {
-	end := t.travelled.LeaseEnd(c)
-	if end == 0 {
+	if c.LeaseTo == 0 {
 		return
 	}
 	y := l.barBottom() + 5
-	until := min(end, c.To)
+	until := min(c.LeaseTo, c.To)
 	if !t.overlaps(c) {
-		t.line("leased", t.x(c.From), y, t.x(until), y, "")
+		t.line("leased", t.x(c.LeaseFrom), y, t.x(until), y, "")
 		return
 	}
-	t.share(fmt.Sprintf("the lease of %s lasts from %s to %s", l.label, instant(c.From), instant(end)), func() {
-		t.line("leased", t.x(c.From), y, t.x(until), y, "")
-		t.drawReach(c, y, until, end)
+	t.share(fmt.Sprintf("the lease of %s lasts from %s to %s", l.label, instant(c.LeaseFrom), instant(c.LeaseTo)), func() {
+		t.line("leased", t.x(c.LeaseFrom), y, t.x(until), y, "")
+		t.drawReach(c, y, until)
 	})
 }
 
 // drawReach draws the lease of an overlapping hold from until to its end, or to
 // the next hold of the same owner.
-func (t *timeline) drawReach(c *checker.Belief, y float64, until, end int64) {
-	next := t.to + 1
+func (t *timeline) drawReach(c *checker.Belief, y float64, until int64) {
+	next, end := t.to+1, c.LeaseTo
 	for i := range t.f.claims {
 		if o := &t.f.claims[i]; o.Owner == c.Owner && o.From > c.From {
 			next = min(next, o.From)
@@ -195,7 +193,7 @@ func (t *timeline) drawReach(c *checker.Belief, y float64, until, end int64) {
 
 // overlaps reports whether a hold overlaps with another one at a time.
 func (t *timeline) overlaps(c *checker.Belief) bool {
-	return slices.ContainsFunc(t.f.overlaps, func(o overlap) bool { return o.a == c || o.b == c })
+	return slices.ContainsFunc(t.f.overlaps, func(o checker.Overlap) bool { return o.A == c || o.B == c })
 }
 
 // tightRole is how long a time as a replica must be for its label to fit beside
@@ -208,31 +206,31 @@ func (t *timeline) drawRoles(l *lane) {
 	if !l.roles { // the bar leaves no room above it, and the role never changes
 		return
 	}
-	all := t.travelled.Roles[l.node]
+	all := t.f.roles[l.node]
 	for i, r := range all {
 		to := t.f.end
 		if i+1 < len(all) {
-			to = all[i+1].From
+			to = all[i+1].from
 		}
-		if !t.shown(r.From, to) {
+		if !t.shown(r.from, to) {
 			continue
 		}
 		class, word := "role replica", "replica"
-		if r.Primary {
+		if r.primary {
 			class, word = "role primary", "primary"
 		}
-		x1, x2, y := t.x(r.From), t.x(to), l.y+13
-		t.line(class, x1, y, x2, y, fmt.Sprintf("%s is a %s from %s", l.label, word, instant(max(r.From, 0))))
+		x1, x2, y := t.x(r.from), t.x(to), l.y+13
+		t.line(class, x1, y, x2, y, fmt.Sprintf("%s is a %s from %s", l.label, word, instant(max(r.from, 0))))
 		left := x1 + 4
-		if r.Promoted && i > 0 {
+		if r.promoted && i > 0 {
 			word = "promoted, primary"
 			left += 8
-			t.path("promoted", fmt.Sprintf("M%s %sl5 8h-10Z", px(x1), px(l.y+3)), fmt.Sprintf("%s is promoted at %s", l.label, instant(r.From)))
+			t.path("promoted", fmt.Sprintf("M%s %sl5 8h-10Z", px(x1), px(l.y+3)), fmt.Sprintf("%s is promoted at %s", l.label, instant(r.from)))
 			t.line("promotion", x1, l.y+11, x1, l.barBottom(), "")
 		}
-		if !r.Primary && i+1 < len(all) { // its end, beside the next label
+		if !r.primary && i+1 < len(all) { // its end, beside the next label
 			left = max(left, x2-textWidth(word)-10)
-			if x2-x1 < tightRole && all[i+1].Promoted { // the label says so, and the lost replication needs the room
+			if x2-x1 < tightRole && all[i+1].promoted { // the label says so, and the lost replication needs the room
 				continue
 			}
 		}

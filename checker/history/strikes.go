@@ -16,6 +16,9 @@ func (s *Strike) Failed() bool { return s.Phase == PhaseFailed }
 // Open reports whether the fault still lasts at the end of the history.
 func (s *Strike) Open() bool { return !s.Ended && !s.Instant && !s.Failed() }
 
+// Lasted reports whether the fault lasted for a time: an event ended it, or it is open.
+func (s *Strike) Lasted() bool { return s.Ended || s.Open() }
+
 // Strikes lists what faults did in a history, in order of time.
 func (h *History) Strikes() []*Strike {
 	traits := map[int]Traits{}
