@@ -3,9 +3,12 @@ package results
 import (
 	"bytes"
 	_ "embed" // the schema
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"iter"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -13,6 +16,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/internal/input"
 	"github.com/holdfast-go/holdfast/internal/whole"
 )
@@ -23,8 +27,24 @@ var schemaJSON []byte
 // ErrResults marks a document that is not a valid holdfast-results/1 document.
 var ErrResults = errors.New("reports: not a valid results document")
 
-// JSONSchema returns the published JSON Schema (draft 2020-12) of [Results].
-func JSONSchema() []byte { return bytes.Clone(schemaJSON) }
+// JSONSchema returns the published JSON Schema (draft 2020-12) of [Results]. It
+// lists the properties of the checker.
+func JSONSchema() []byte {
+	names, err := json.Marshal(propertyNames())
+	if err != nil {
+		panic(err) // a list of strings
+	}
+	const anyName = `"property": {"type": "string"}`
+	return bytes.Replace(schemaJSON, []byte(anyName), fmt.Appendf(nil, `"property": {"enum": %s}`, names), 1)
+}
+
+func propertyNames() []string {
+	var names []string
+	for _, p := range checker.Properties() {
+		names = append(names, string(p.Name))
+	}
+	return names
+}
 
 // JSON writes results as one document that [JSONSchema] accepts. The same results
 // give the same bytes. JSON derives Schema and Summary from the rest.
@@ -78,7 +98,34 @@ func ReadJSON(r io.Reader) (Results, error) {
 	if err := (input.JSON{Null: true}).Unmarshal(data, &res); err != nil {
 		return Results{}, fmt.Errorf("%w: %w", ErrResults, err)
 	}
+	for i, r := range res.Runs {
+		if err := r.checkProperties(); err != nil {
+			return Results{}, fmt.Errorf("%w: /runs/%d%w", ErrResults, i, err)
+		}
+	}
 	return res, nil
+}
+
+// checkProperties returns an error with the place of a name that is no property.
+// The validator of the schema gives no place for the name of a field.
+func (r Run) checkProperties() error {
+	for _, field := range []struct {
+		at    string
+		names iter.Seq[checker.Property]
+	}{
+		{"/verdicts", maps.Keys(r.Verdicts)},
+		{"/expected", maps.Keys(r.Expected)},
+		{"/expected_class", maps.Keys(r.ExpectedClass)},
+		{"/because", maps.Keys(r.Because)},
+		{"/accepted", maps.Keys(r.Accepted)},
+	} {
+		for _, name := range slices.Sorted(field.names) {
+			if !slices.Contains(propertyNames(), string(name)) {
+				return fmt.Errorf("%s: %s is no property, choose from %s", field.at, input.Quote(string(name)), english.Or(propertyNames()))
+			}
+		}
+	}
+	return nil
 }
 
 var compiledSchema = sync.OnceValues(func() (*jsonschema.Schema, error) {
@@ -101,17 +148,12 @@ func firstProblem(err error) string {
 	if !errors.As(err, &v) {
 		return err.Error()
 	}
-	place := v.InstanceLocation
 	for len(v.Causes) > 0 {
 		v = slices.MinFunc(v.Causes, func(a, b *jsonschema.ValidationError) int {
 			return slices.Compare(a.InstanceLocation, b.InstanceLocation)
 		})
-		// The validator gives no place for the name of a field, only for its object.
-		if len(v.InstanceLocation) > 0 {
-			place = v.InstanceLocation
-		}
 	}
-	at := "/" + strings.Join(place, "/")
+	at := "/" + strings.Join(v.InstanceLocation, "/")
 	out := v.BasicOutput()
 	for len(out.Errors) > 0 {
 		out = &out.Errors[0]
