@@ -1,6 +1,7 @@
 package main
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -18,6 +19,8 @@ import (
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
+
+var update = flag.Bool("update", false, "write the matrix anew")
 
 // The published record has every mutant, killed. The author of a new mutant
 // writes the record anew.

@@ -17,7 +17,7 @@ import (
 // it does not accept.
 var (
 	exhaustiveOnly = []string{"base", "depth", "resume"}
-	drawnOnly      = []string{"seed", "runs", "time", "all", "survivable", "known", "catalogue", "emit"}
+	drawnOnly      = []string{"seed", "runs", "time", "all", "survivable", "known", "catalogue"}
 )
 
 // checkExhaustive refuses flags that contradict each other.

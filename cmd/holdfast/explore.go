@@ -11,7 +11,6 @@ import (
 	"github.com/holdfast-go/holdfast/internal/search/exhaustive"
 	"github.com/holdfast-go/holdfast/internal/search/explore"
 	"github.com/holdfast-go/holdfast/internal/search/explore/draw"
-	"github.com/holdfast-go/holdfast/internal/search/explore/emit"
 	"github.com/holdfast-go/holdfast/internal/suite"
 	"github.com/holdfast-go/holdfast/internal/terminal"
 	"github.com/holdfast-go/holdfast/scenarios/locks"
@@ -39,9 +38,6 @@ type exploreFlags struct {
 	depth      int
 	resume     bool
 	adapter    string
-	emit       string
-	shards     int
-	image      string
 
 	part suite.Shard // the parsed shard
 }
@@ -71,17 +67,15 @@ every pair of faults. Rules leave out what cannot matter, and an audit plays 1 i
 interruption. A base whose name ends with -careful has a careful user, who stops
 when the validity of a hold is over. Built-in locks play it only if --base names it.
 
-With --shard I/N it plays every Nth run, so that N machines share the work.
-With --emit it plays nothing, and writes what makes Kubernetes or GitHub play
---shards of them.
+With --shard I/N it plays every Nth run, so that N machines share the work, and
+holdfast merge joins their results.
 
 Exit codes: 0 nothing found; 1 some violation; 2 bad usage or bad input; 3 no
 run could be judged; 4 a defect of holdfast itself; 130 interrupted.`,
 		Example: `  holdfast explore --lock set-px-lua
   holdfast explore --lock reentrant --all --time 60s --out found
   holdfast explore --lock reentrant --survivable --runs 100000 --time 1h
-  holdfast explore --lock redlock --faults partition,clock-jump --shard 2/8 --out shard-2
-  holdfast explore --lock reentrant --runs 1000000 --all --emit k8s --shards 50 > job.yaml`,
+  holdfast explore --lock redlock --faults partition,clock-jump --shard 2/8 --out shard-2`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return runExplore(c, f) },
 	}
@@ -105,12 +99,8 @@ run could be judged; 4 a defect of holdfast itself; 130 interrupted.`,
 	c.Flags().StringVar(&f.out, "out", "", "directory for the results and the finds (default holdfast-runs/TIME)")
 	f.output.flags(c, "what to print", " (default explore.html or exhaustive.html in --out)")
 	f.pool.flags(c, 20*time.Second)
-	c.Flags().StringVar(&f.emit, "emit", "", "play nothing, but write what plays the shards elsewhere: k8s (an Indexed Job) or github (a workflow); with --out into that directory")
-	c.Flags().IntVar(&f.shards, "shards", 8, "how many shards --emit writes")
-	c.Flags().StringVar(&f.image, "image", "holdfast:"+version, "the image of --emit k8s")
 	complete(c, "lock", locks.Locks())
 	complete(c, "base", exhaustive.Names())
-	complete(c, "emit", emit.Names())
 	complete(c, "faults", draw.Names())
 	complete(c, "without", draw.Names())
 	return c
@@ -158,9 +148,6 @@ func runExplore(c *cobra.Command, f exploreFlags) error {
 			}
 		}
 		return usage(err.Error(), hint, "holdfast list faults shows which there are")
-	}
-	if emits(c) {
-		return emitExplore(c, f)
 	}
 	o := explore.Options{
 		Lock: f.lock, Seed: f.seed, Runs: f.runs, Time: f.time, All: f.all, Shard: f.part, Vocabulary: v, Shrink: f.shrink, Catalogue: f.catalogue, Command: exploreCommand(f),

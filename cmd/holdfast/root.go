@@ -39,7 +39,6 @@ virtual time, and a seed gives the same history every time.`,
 	root.SetErr(stderr)
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return flagError(c, err) })
 	root.AddCommand(newRunCmd(), newExploreCmd(), newShrinkCmd(), newSweepCmd(), newSelftestCmd(), newAdapterCmd(), newListCmd(), newExplainCmd(), newShowCmd(), newCheckCmd(), newReportCmd(), newBriefCmd(), newReplayCmd(), newMergeCmd(), newCompareCmd(), newServeCmd(), newVersionCmd(), newWorkerCmd(), newClientCmd(), newMiniredisCmd())
-	root.AddCommand(oldSelftests()...)
 	for _, c := range root.Commands() {
 		if c.Args == nil {
 			c.Args = cobra.ArbitraryArgs

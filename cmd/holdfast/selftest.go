@@ -21,20 +21,6 @@ alarms and missed violations. fidelity compares the simulator with real servers.
 			return c.Help()
 		},
 	}
-	c.AddCommand(selftests()...)
+	c.AddCommand(newGalleryCmd(), newVaryCmd(), newFidelityCmd())
 	return c
-}
-
-// selftests are the commands that had another name before.
-func selftests() []*cobra.Command {
-	return []*cobra.Command{newGalleryCmd(), newVaryCmd(), newFidelityCmd()}
-}
-
-// oldSelftests are the same commands under their old names.
-func oldSelftests() []*cobra.Command {
-	old := selftests()
-	for _, c := range old {
-		c.Hidden = true
-	}
-	return old
 }
