@@ -30,7 +30,7 @@ type galleryFlags struct {
 	seeds     int
 	runs      int
 	seed      uint64
-	output    outputFlags
+	format    string
 	pool      poolFlags
 }
 
@@ -86,7 +86,7 @@ holdfast itself; 130 interrupted.`,
 	c.Flags().IntVar(&f.seeds, "seeds", 10, "seeds after which a trial gives up")
 	c.Flags().IntVar(&f.runs, "runs", 2000, "with --explore: runs after which a trial gives up")
 	c.Flags().Uint64Var(&f.seed, "seed", 1, "the first seed")
-	f.output.flags(c, "what to print", "")
+	formatFlag(c, &f.format, tableFormats, "what to print: text, json or markdown")
 	f.pool.flags(c, 20*time.Second)
 	complete(c, "scenario", scenarios.Names())
 	return c
@@ -95,15 +95,15 @@ holdfast itself; 130 interrupted.`,
 func (f galleryFlags) check(c *cobra.Command) error {
 	given := c.Flags().Changed
 	switch {
-	case f.exhaust && (f.explore || slices.ContainsFunc([]string{"scenario", "trials", "seeds", "runs", "seed", "html"}, given)):
-		return usage("--exhaustive has no trials and no page: only mutants, --format and the flags of workers go with it")
+	case f.exhaust && (f.explore || slices.ContainsFunc([]string{"scenario", "trials", "seeds", "runs", "seed"}, given)):
+		return usage("--exhaustive has no trials: only mutants, --format and the flags of workers go with it")
 	case f.explore && (given("scenario") || given("seeds")):
 		return usage("--explore draws its own scenarios: --scenario and --seeds do not go with it", "how long a trial looks is --runs")
 	case !f.explore && given("runs"):
 		return usage("--runs goes with --explore", "without it, how long a trial looks is --seeds")
 	}
 	return cmp.Or(between("--trials", f.trials, 1, 10_000), between("--seeds", f.seeds, 1, 1_000_000), between("--runs", f.runs, 1, selftest.FarApart),
-		seeds(f.seed, f.trials*max(f.seeds, selftest.FarApart)), f.pool.check(), f.output.check())
+		seeds(f.seed, f.trials*max(f.seeds, selftest.FarApart)), f.pool.check())
 }
 
 func runGallery(c *cobra.Command, args []string, f galleryFlags) error {
@@ -125,7 +125,7 @@ func runGallery(c *cobra.Command, args []string, f galleryFlags) error {
 			return defect(err)
 		}
 		r.Command = galleryCommand(args, f)
-		if err := f.output.print(c, r); err != nil {
+		if err := printDocument(c.OutOrStdout(), f.format, r); err != nil {
 			return err
 		}
 		return concludeSearch(c, r)
@@ -147,7 +147,7 @@ func runGallery(c *cobra.Command, args []string, f galleryFlags) error {
 		return defect(err)
 	}
 	r.Command = galleryCommand(args, f)
-	if err := f.output.print(c, r); err != nil {
+	if err := printDocument(c.OutOrStdout(), f.format, r); err != nil {
 		return err
 	}
 	return concludeGallery(c, r)
@@ -164,7 +164,7 @@ func placeGallery(c *cobra.Command, args []string, f galleryFlags, p selftest.Pl
 		return defect(err)
 	}
 	r.Command = append(append(commandLine{"holdfast", "selftest", "gallery"}, args...), "--exhaustive").String()
-	if err := printDocument(c.OutOrStdout(), f.output.format, r); err != nil {
+	if err := printDocument(c.OutOrStdout(), f.format, r); err != nil {
 		return err
 	}
 	names, hints := r.Missed()

@@ -23,7 +23,7 @@ type varyFlags struct {
 	seed   uint64
 	seeds  int
 	out    string
-	output outputFlags
+	format string
 	pool   poolFlags
 }
 
@@ -57,14 +57,14 @@ input; 3 some verdict unknown; 4 a defect of holdfast itself; 130 interrupted.`,
 	c.Flags().Uint64Var(&f.seed, "seed", 1, "the first seed")
 	c.Flags().IntVar(&f.seeds, "seeds", 1000, "how many seeds to play, counting up from --seed")
 	c.Flags().StringVar(&f.out, "out", "", "new or empty directory for what is not as expected (default: it is only reported)")
-	f.output.flags(c, "what to print", "")
+	formatFlag(c, &f.format, tableFormats, "what to print: text, json or markdown")
 	f.pool.flags(c, time.Minute)
 	complete(c, "lock", locks.Locks())
 	return c
 }
 
 func (f varyFlags) check() error {
-	return cmp.Or(between("--seeds", f.seeds, 1, 100_000_000), seeds(f.seed, f.seeds), f.pool.check(), f.output.check())
+	return cmp.Or(between("--seeds", f.seeds, 1, 100_000_000), seeds(f.seed, f.seeds), f.pool.check())
 }
 
 func runVariations(c *cobra.Command, args []string, f varyFlags) error {
@@ -106,7 +106,7 @@ func runVariations(c *cobra.Command, args []string, f varyFlags) error {
 	default:
 		fmt.Fprintf(c.ErrOrStderr(), "kept in %s: %d variations and their histories\n", f.out, len(t.Surprises))
 	}
-	if err := f.output.print(c, t); err != nil {
+	if err := printDocument(c.OutOrStdout(), f.format, t); err != nil {
 		return err
 	}
 	return concludeVary(c, t)
