@@ -56,7 +56,7 @@ func TestBrowserShowsTheReport(t *testing.T) {
 		t.Skip("starts a browser")
 	}
 	b := browser.Start(t)
-	for name, d := range map[string]Document{"sample": sample(), "pair": pair(), "hostile": hostileDocument(), "causes": causeDocument(), "live": liveSample()} {
+	for name, d := range map[string]Document{"sample": sample(), "pair": pair(), "hostile": hostileDocument(), "proofs": proofDocument(), "live": liveSample()} {
 		var page bytes.Buffer
 		must.Succeed(t, HTML(&page, d))
 		file := filepath.Join(t.TempDir(), "report.html")

@@ -13,7 +13,7 @@ import (
 // and the numbers.
 type facts struct {
 	h        *history.History
-	claims   []checker.Belief  // by From
+	beliefs  []checker.Belief  // by From
 	overlaps []checker.Overlap // by From
 	lost     []lostUpdate
 	faults   []*history.Strike
@@ -68,11 +68,11 @@ func newFacts(h *history.History) *facts {
 	for _, o := range f.owners {
 		slices.SortFunc(o, natural)
 	}
-	f.claims = checker.Beliefs(h)
-	f.invalid = f.claims == nil && slices.ContainsFunc(h.Events, func(e history.Event) bool {
+	f.beliefs = checker.Beliefs(h)
+	f.invalid = f.beliefs == nil && slices.ContainsFunc(h.Events, func(e history.Event) bool {
 		return e.Kind == history.OK && e.F == history.Acquire
 	})
-	f.overlaps = slices.Collect(checker.Overlaps(f.claims))
+	f.overlaps = slices.Collect(checker.Overlaps(f.beliefs))
 	f.findRoles()
 	f.findHandoffs()
 	return f
@@ -209,11 +209,11 @@ func clientOf(owner string) string {
 	return owner
 }
 
-// claimsAt returns the claims of other owners on a lock at a time.
-func (f *facts) claimsAt(t int64, lock, except string) []*checker.Belief {
+// beliefsAt returns the claims of other owners on a lock at a time.
+func (f *facts) beliefsAt(t int64, lock, except string) []*checker.Belief {
 	var out []*checker.Belief
-	for i := range f.claims {
-		c := &f.claims[i]
+	for i := range f.beliefs {
+		c := &f.beliefs[i]
 		if c.From > t {
 			break
 		}

@@ -74,7 +74,7 @@ func Draw(h *history.History, r *results.Run) (svg template.HTML, caption string
 
 // DrawOn is [Draw] on an axis of time that other pictures share.
 func DrawOn(h *history.History, r *results.Run, axis *Axis) (svg template.HTML, caption string) {
-	return drawTimelineOn(newFacts(h), r, axis)
+	return drawTimeline(newFacts(h), r, axis)
 }
 
 // pager writes a report.

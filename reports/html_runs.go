@@ -51,11 +51,11 @@ type runView struct {
 	Story    []sentenceView
 	Timeline template.HTML
 	Caption  string
-	Causes   []causeView
+	Proofs   []proofView
 }
 
-// causeView is the picture of a proof of violations, with their reasons.
-type causeView struct {
+// proofView is the picture of a proof of violations, with their reasons.
+type proofView struct {
 	Picture template.HTML
 	About   []reasonView
 }
@@ -259,11 +259,11 @@ func (p *pager) run(c *cell, axis *Axis, leads bool) runView {
 		p.count(c.lock, f)
 		p.numbers[c.lock].cost(f, o.Stats.Commands, p.hazard(c.scenario) == "no fault", p.about(c.scenario).RoundTrip)
 		if drawn {
-			v.Timeline, v.Caption = drawTimelineOn(f, r, axis)
+			v.Timeline, v.Caption = drawTimeline(f, r, axis)
 			if isInteresting(r) || len(p.d.Results.Runs) < drawAllBelow {
 				v.Story = storyView(tell(f, r))
 				if leads || !r.Passed() || len(p.d.Results.Runs) < drawAllBelow {
-					v.Causes = causeViews(f, r)
+					v.Proofs = proofViews(f, r)
 				}
 			}
 		}
@@ -332,10 +332,10 @@ func viewVerdict(r *results.Run, p checker.Property) verdictView {
 	return out
 }
 
-func causeViews(f *facts, r *results.Run) []causeView {
-	var out []causeView
-	for _, c := range causes(r) {
-		v := causeView{Picture: drawCause(f, r, c)}
+func proofViews(f *facts, r *results.Run) []proofView {
+	var out []proofView
+	for _, c := range proofsOf(r) {
+		v := proofView{Picture: drawProof(f, r, c)}
 		if v.Picture == "" {
 			continue
 		}

@@ -34,7 +34,7 @@ func (n *numbers) cost(f *facts, commands int, calm bool, roundTrip float64) {
 	}
 	if calm == n.calm && commands > 0 {
 		n.commands += commands
-		n.grants += len(f.claims)
+		n.grants += len(f.beliefs)
 	}
 	if f.h.Header.World == "sim" {
 		n.roundTrip = cmp.Or(n.roundTrip, roundTrip)
@@ -56,8 +56,8 @@ func (n *numbers) add(f *facts) {
 	for _, h := range f.handoffs {
 		n.handoffs = append(n.handoffs, float64(h)/1e6)
 	}
-	for i := range f.claims {
-		if c := &f.claims[i]; c.EndedBy == "release" {
+	for i := range f.beliefs {
+		if c := &f.beliefs[i]; c.EndedBy == "release" {
 			n.holds = append(n.holds, float64(c.To-c.From)/1e6)
 		}
 	}

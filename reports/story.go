@@ -95,9 +95,9 @@ func allHolds(r *results.Run) bool {
 }
 
 func newTeller(f *facts, r *results.Run) *teller {
-	t := &teller{f: f, held: map[string]map[string]string{}, cause: causeOps(r), claims: make(map[int64]*checker.Belief, len(f.claims))}
-	for i := range f.claims {
-		t.claims[f.claims[i].AcquireOp] = &f.claims[i]
+	t := &teller{f: f, held: map[string]map[string]string{}, proven: proofOps(r), beliefs: make(map[int64]*checker.Belief, len(f.beliefs))}
+	for i := range f.beliefs {
+		t.beliefs[f.beliefs[i].AcquireOp] = &f.beliefs[i]
 	}
 	return t
 }
@@ -110,8 +110,8 @@ func (t *teller) sumOverlaps() {
 	for _, o := range t.f.overlaps {
 		groups[o.A.AcquireOp] = append(groups[o.A.AcquireOp], o)
 	}
-	for i := range t.f.claims {
-		a := &t.f.claims[i]
+	for i := range t.f.beliefs {
+		a := &t.f.beliefs[i]
 		rest := groups[a.AcquireOp]
 		if len(rest) <= 3 {
 			continue
@@ -139,8 +139,8 @@ func (t *teller) sumOverlaps() {
 	}
 }
 
-// causeOps are the operations that prove a violation.
-func causeOps(r *results.Run) map[int64]bool {
+// proofOps are the operations that prove a violation.
+func proofOps(r *results.Run) map[int64]bool {
 	ops := map[int64]bool{}
 	if r != nil {
 		for _, v := range r.Verdicts {
@@ -174,17 +174,17 @@ func Narrate(h *history.History) []string {
 }
 
 type teller struct {
-	f      *facts
-	all    bool // includes events that a story omits
-	out    []sentence
-	claims map[int64]*checker.Belief
-	cause  map[int64]bool
-	summed map[int64]bool               // operations in a merged sentence
-	held   map[string]map[string]string // node -> key -> holder, as of now
+	f       *facts
+	all     bool // includes events that a story omits
+	out     []sentence
+	beliefs map[int64]*checker.Belief
+	proven  map[int64]bool
+	summed  map[int64]bool               // operations in a merged sentence
+	held    map[string]map[string]string // node -> key -> holder, as of now
 }
 
 func (t *teller) say(e *history.Event, w weight, format string, args ...any) *sentence {
-	if w < telling && t.cause[e.Op] {
+	if w < telling && t.proven[e.Op] {
 		w = telling
 	}
 	t.out = append(t.out, sentence{at: e.Time, line: t.f.line(e), text: fmt.Sprintf(format, args...), weight: w, actor: t.f.who(e.Client, e.Owner)})
@@ -270,11 +270,11 @@ func (t *teller) succeeded(e *history.Event) {
 				return
 			}
 		}
-		if t.all || t.cause[e.Op] {
+		if t.all || t.proven[e.Op] {
 			t.say(e, telling, "%s writes %d.", who, value(op.invoke.Args))
 		}
 	case history.Read:
-		if t.all || t.cause[e.Op] {
+		if t.all || t.proven[e.Op] {
 			t.say(e, telling, "%s reads %d.", who, e.Result.Value)
 		}
 	default:
@@ -286,7 +286,7 @@ func (t *teller) succeeded(e *history.Event) {
 
 // granted describes an acquire that succeeded after a wait.
 func (t *teller) granted(e *history.Event, who string, waited int64) {
-	c := t.claims[e.Op]
+	c := t.beliefs[e.Op]
 	if c == nil && e.Result.Count > 1 {
 		t.say(e, ordinary, "%s takes one more hold on the lock, and has %d.", who, e.Result.Count)
 		return
@@ -304,7 +304,7 @@ func (t *teller) granted(e *history.Event, who string, waited int64) {
 	}
 	var others []string
 	if c != nil && c.To > c.From {
-		for _, o := range t.f.claimsAt(c.From, c.Lock, c.Owner) {
+		for _, o := range t.f.beliefsAt(c.From, c.Lock, c.Owner) {
 			others = append(others, t.f.who(o.Client, o.Owner))
 		}
 	}
@@ -382,7 +382,7 @@ func (t *teller) note(e *history.Event) {
 		t.say(e, decisive, "%s stops its work: the validity of its hold is over.", who)
 	case history.Crashed:
 		holding := ""
-		for _, c := range t.f.claims {
+		for _, c := range t.f.beliefs {
 			if c.Client == e.Client && c.EndedBy == "crash" && c.To == e.Time {
 				holding = ", holding the lock"
 			}

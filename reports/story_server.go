@@ -66,7 +66,7 @@ func (t *teller) server(e *history.Event) {
 // takes reports whether an owner that a server has made the holder learns of it
 // while the server still has the hold.
 func (t *teller) takes(e *history.Event, owner string) bool {
-	return slices.ContainsFunc(t.f.claims, func(c checker.Belief) bool {
+	return slices.ContainsFunc(t.f.beliefs, func(c checker.Belief) bool {
 		return c.Owner == owner && c.To > e.Time && (e.Server.TTL <= 0 || c.From <= e.Time+e.Server.TTL)
 	})
 }
@@ -101,7 +101,7 @@ func (t *teller) stores(e *history.Event) {
 // believes reports whether an owner believes that it holds the lock at that
 // moment, and is not just releasing it.
 func (t *teller) believes(e *history.Event, owner string) bool {
-	return slices.ContainsFunc(t.f.claims, func(c checker.Belief) bool {
+	return slices.ContainsFunc(t.f.beliefs, func(c checker.Belief) bool {
 		return c.Owner == owner && c.From <= e.Time && c.To > e.Time
 	})
 }

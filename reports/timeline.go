@@ -27,19 +27,21 @@ const (
 	bandTitle     = 22.0
 
 	maxElements = 700 // the approximate maximum of elements of a timeline
-	maxClaims   = 60  // with more holds, a timeline shows a part of the run
+	maxBeliefs  = 60  // with more holds, a timeline shows a part of the run
 )
 
 // timeline draws the beliefs of clients against the state of servers,
 // proportional in time. window decides which part of the run it shows.
 type timeline struct {
 	drawing
-	f     *facts
-	cause map[int64]bool
+	f      *facts
+	proven map[int64]bool
 	*Axis
 	colour map[string]int // client -> palette index
 
+	both      []checker.Overlap // the drawn ones
 	messages  []message
+	proof     *proving // nil for a picture of the run
 	lanes     []lane
 	top       float64 // where the lanes begin
 	bottom    float64
@@ -54,7 +56,9 @@ type lane struct {
 	label         string
 	y, height     float64
 	title         string // heading above the first lane of its kind
-	roles         bool   // it shows when the server is a primary and when a replica
+	ops           []*provingOp
+	above         float64 // height of the labels over the bars
+	roles         bool    // it shows when the server is a primary and when a replica
 }
 
 // Axis is a common axis of time for pictures of several runs. The first picture
@@ -62,25 +66,24 @@ type lane struct {
 type Axis struct {
 	Width    float64 // of a picture, in pixels of its own coordinates; 0 for that of the report
 	from, to int64
+	broken   *brokenAxis // nil for one that is proportional throughout
 }
 
 // right is where time ends.
-func (a *Axis) right() float64 { return a.width() - (timelineWidth - timelineRight) }
+func (a *Axis) right() float64 {
+	if a.broken != nil {
+		return a.broken.edge
+	}
+	return a.width() - (timelineWidth - timelineRight)
+}
 
 func (a *Axis) width() float64 { return cmp.Or(a.Width, timelineWidth) }
 
-// drawTimeline returns the picture as SVG, and a caption that says which part of
+// drawTimeline returns the picture of a run as SVG, and a caption that says which part of
 // the run it shows.
-func drawTimeline(f *facts, r *results.Run) (svg template.HTML, caption string) {
-	return drawTimelineOn(f, r, &Axis{})
-}
-
-// drawTimelineOn is drawTimeline on an axis of time.
-func drawTimelineOn(f *facts, r *results.Run, axis *Axis) (svg template.HTML, caption string) {
-	t := &timeline{f: f, cause: causeOps(r), colour: map[string]int{}, messages: messagesIn(f.h, f.roles), Axis: axis}
-	for i, c := range f.clients {
-		t.colour[c] = i % 8
-	}
+func drawTimeline(f *facts, r *results.Run, axis *Axis) (svg template.HTML, caption string) {
+	t := newTimeline(f, r, axis)
+	t.messages = messagesIn(f.h, f.roles)
 	t.makeLanes()
 	if len(t.lanes) == 0 {
 		return "", "There is nothing to draw: the history has no operations."
@@ -88,13 +91,28 @@ func drawTimelineOn(f *facts, r *results.Run, axis *Axis) (svg template.HTML, ca
 	if t.to == 0 {
 		t.window()
 	}
+	return t.svg(fmt.Sprintf(`class="timeline" data-from="%d" data-to="%d"`, t.from, t.to), t.spoken(r)), t.caption()
+}
+
+func newTimeline(f *facts, r *results.Run, axis *Axis) *timeline {
+	t := &timeline{f: f, proven: proofOps(r), both: f.overlaps, colour: map[string]int{}, Axis: axis}
+	for i, c := range f.clients {
+		t.colour[c] = i % 8
+	}
+	return t
+}
+
+// svg draws everything, with attributes of the picture and a description for readers who
+// cannot see it.
+func (t *timeline) svg(attributes, inWords string) template.HTML {
 	body := t.body()
-	height := t.bottom + 30
-	var head strings.Builder
-	fmt.Fprintf(&head, `<svg class="timeline" viewBox="0 0 %s %s" role="img" aria-label="%s" data-from="%d" data-to="%d">`+"\n",
-		px(t.width()), px(height), html.EscapeString(clean(t.spoken(r))), t.from, t.to)
+	below := 30.0 // the axis, for its labels
+	if t.broken != nil {
+		below += 8
+	}
 	// The parts were escaped when they were drawn.
-	return template.HTML(head.String() + body + "</svg>\n"), t.caption()
+	return template.HTML(fmt.Sprintf(`<svg %s viewBox="0 0 %s %s" role="img" aria-label="%s">`+"\n%s</svg>\n",
+		attributes, px(t.width()), px(t.bottom+below), html.EscapeString(clean(inWords)), body))
 }
 
 // window decides which part of the run the timeline shows: everything up to the
@@ -116,7 +134,7 @@ func (t *timeline) window() {
 		}
 	}
 	t.from, t.to = f.begin, max(last, f.begin+1)
-	if len(f.claims) > maxClaims {
+	if len(f.beliefs) > maxBeliefs {
 		t.narrow()
 	}
 	t.zoom()
@@ -164,26 +182,26 @@ func (t *timeline) narrow() {
 	pick := 0
 	switch {
 	case len(f.overlaps) > 0:
-		pick = slices.IndexFunc(f.claims, func(c checker.Belief) bool { return c.AcquireOp == f.overlaps[0].A.AcquireOp })
+		pick = slices.IndexFunc(f.beliefs, func(c checker.Belief) bool { return c.AcquireOp == f.overlaps[0].A.AcquireOp })
 	case len(f.lost) > 0:
-		pick = t.claimBefore(f.lost[0].event.Time)
-	case len(t.cause) > 0:
-		pick = max(0, slices.IndexFunc(f.claims, func(c checker.Belief) bool { return t.cause[c.AcquireOp] || t.cause[c.EndOp] }))
+		pick = t.beliefBefore(f.lost[0].event.Time)
+	case len(t.proven) > 0:
+		pick = max(0, slices.IndexFunc(f.beliefs, func(c checker.Belief) bool { return t.proven[c.AcquireOp] || t.proven[c.EndOp] }))
 	default:
 		for _, x := range f.faults {
 			if !x.Failed() {
-				pick = t.claimBefore(x.From)
+				pick = t.beliefBefore(x.From)
 				break
 			}
 		}
 	}
 	first := max(0, pick-8)
-	end := min(len(f.claims), first+maxClaims/2)
+	end := min(len(f.beliefs), first+maxBeliefs/2)
 	if first > 0 {
-		t.from = f.claims[first].From
+		t.from = f.beliefs[first].From
 	}
-	if end < len(f.claims) {
-		t.to = f.claims[end-1].To
+	if end < len(f.beliefs) {
+		t.to = f.beliefs[end-1].To
 		for _, o := range f.overlaps[:min(1, len(f.overlaps))] {
 			t.to = max(t.to, o.To)
 		}
@@ -193,10 +211,10 @@ func (t *timeline) narrow() {
 	}
 }
 
-func (t *timeline) claimBefore(at int64) int {
+func (t *timeline) beliefBefore(at int64) int {
 	i := 0
-	for j := range t.f.claims {
-		if t.f.claims[j].From <= at {
+	for j := range t.f.beliefs {
+		if t.f.beliefs[j].From <= at {
 			i = j
 		}
 	}
@@ -283,6 +301,9 @@ func (t *timeline) serverLanes() []lane {
 
 // x is the position of an instant. Instants outside the window are on its edge.
 func (t *timeline) x(at int64) float64 {
+	if t.broken != nil {
+		return t.broken.pos(at)
+	}
 	at = min(max(at, t.from), t.to)
 	return timelineLeft + (t.right()-timelineLeft)*float64(at-t.from)/float64(t.to-t.from)
 }
@@ -293,8 +314,14 @@ func (t *timeline) shown(from, to int64) bool { return to >= t.from && from <= t
 // body draws from the back to the front: faults, lanes, violations, and the
 // labels above. The rows of labels determine where the lanes begin.
 func (t *timeline) body() string {
-	faults := t.placeFaults()
+	var faults, moments []placed
+	if t.proof == nil {
+		faults = t.placeFaults()
+	}
 	marks := t.placeOverlaps()
+	if t.proof != nil {
+		moments = t.placeMoments()
+	}
 	t.top = 6 + labelHeight*float64(len(t.faultRows.rows)+len(t.markRows.rows))
 	y := t.top
 	for i := range t.lanes {
@@ -302,7 +329,8 @@ func (t *timeline) body() string {
 			y += bandTitle
 		}
 		t.lanes[i].y = y
-		y += t.lanes[i].height
+		t.placeLabels(&t.lanes[i])
+		y += t.lanes[i].above + t.lanes[i].height
 	}
 	t.bottom = y + 4
 
@@ -314,8 +342,8 @@ func (t *timeline) body() string {
 		if l.title != "" {
 			t.text("band", 4, l.y-7, l.title)
 		}
-		t.line("rule", timelineLeft, l.y+l.height, t.right(), l.y+l.height, "")
-		t.text("lane", 4, l.y+l.height/2+4, fit(l.label, timelineLeft-16))
+		t.line("rule", timelineLeft, l.y+l.above+l.height, t.right(), l.y+l.above+l.height, "")
+		t.text("lane", 4, l.y+l.above+l.height/2+4, fit(l.label, timelineLeft-16))
 		if l.node == "" {
 			t.drawClient(l)
 		} else {
@@ -323,13 +351,30 @@ func (t *timeline) body() string {
 		}
 	}
 	t.drawArrows()
+	if t.proof != nil {
+		t.drawBreaks()
+		t.drawMoments(moments)
+	}
 	t.drawOverlaps(marks)
 	t.drawLost()
+	for i := range t.lanes {
+		t.drawLabels(&t.lanes[i])
+	}
 	return t.b.String()
 }
 
-// axis draws the ticks of time, in round steps.
+// axis draws the line of time and its ticks.
 func (t *timeline) axis() {
+	if t.broken != nil {
+		t.drawInstants()
+	} else {
+		t.drawTicks()
+	}
+	t.line("axis", timelineLeft, t.bottom, t.right(), t.bottom, "")
+}
+
+// drawTicks draws the ticks of time, in round steps.
+func (t *timeline) drawTicks() {
 	span := float64(t.to - t.from)
 	step := math.Pow(10, math.Floor(math.Log10(span/8)))
 	for _, f := range []float64{1, 2, 5, 10} {
@@ -347,7 +392,6 @@ func (t *timeline) axis() {
 		t.text("tick", min(x, t.width()-textWidth(label)/2), t.bottom+16, label)
 	}
 	t.path("grid", grid, "")
-	t.line("axis", timelineLeft, t.bottom, t.right(), t.bottom, "")
 }
 
 func axisLabel(at, step float64) string {
@@ -380,7 +424,7 @@ func (t *timeline) caption() string {
 	var parts []string
 	if t.to < t.f.end-int64(1e6) || t.from > t.f.begin+int64(1e6) {
 		idle := ""
-		if t.to >= t.lastClaim() {
+		if t.to >= t.lastBelief() {
 			idle = "; after that the run was idle"
 		}
 		parts = append(parts, fmt.Sprintf("Shown: %s to %s of %s%s.", instant(t.from), instant(t.to), instant(t.f.end), idle))
@@ -407,10 +451,10 @@ func (t *timeline) caption() string {
 	return strings.Join(parts, " ")
 }
 
-func (t *timeline) lastClaim() int64 {
+func (t *timeline) lastBelief() int64 {
 	var last int64
-	for i := range t.f.claims {
-		last = max(last, t.f.claims[i].To)
+	for i := range t.f.beliefs {
+		last = max(last, t.f.beliefs[i].To)
 	}
 	return last
 }

@@ -29,17 +29,17 @@ func (t *timeline) drawClient(l *lane) {
 		}
 		// The next bar covers waits that are too short to see.
 		x1, x2 := t.x(e.Time), t.x(to)
-		if !t.shown(e.Time, to) || x2-x1 < 1.5 || x2 <= waitEnd {
+		if t.proof != nil || !t.shown(e.Time, to) || x2-x1 < 1.5 || x2 <= waitEnd {
 			continue
 		}
 		waitEnd = x2
 		t.rect("wait", x1, bar+3, x2-x1, bh-6, fmt.Sprintf("%s waits for the lock from %s, %s (%s), operation %d",
 			l.label, instant(e.Time), length(to-e.Time), how, e.Op))
 	}
-	for i := range t.f.claims {
-		c := &t.f.claims[i]
-		if c.Client == l.client && (c.Owner == l.owner || l.owner == "") && t.shown(c.From, c.To) && !t.full() {
-			t.drawClaim(l, c, bar, bh)
+	for i := range t.f.beliefs {
+		c := &t.f.beliefs[i]
+		if c.Client == l.client && (c.Owner == l.owner || l.owner == "") && t.shown(c.From, c.To) && !t.full() && (t.proof == nil || t.proves(c)) {
+			t.drawBelief(l, c, bar, bh)
 			t.drawLease(l, c)
 		}
 	}
@@ -52,15 +52,16 @@ func (t *timeline) drawClient(l *lane) {
 			}
 		}
 	}
+	t.drawOps(l)
 	t.drawNotes(l, mine)
 }
 
-// drawClaim draws one hold as a bar, with a label that fits into it.
-func (t *timeline) drawClaim(l *lane, c *checker.Belief, y, h float64) {
+// drawBelief draws one hold as a bar, with a label that fits into it.
+func (t *timeline) drawBelief(l *lane, c *checker.Belief, y, h float64) {
 	x1, x2 := t.x(c.From), t.x(c.To)
 	w := max(x2-x1, 1.5)
 	class := fmt.Sprintf("hold c%d", t.colour[l.client])
-	if t.cause[c.AcquireOp] || c.EndOp != 0 && t.cause[c.EndOp] {
+	if t.proven[c.AcquireOp] || c.EndOp != 0 && t.proven[c.EndOp] {
 		class += " cause"
 	}
 	count := t.deepest(c)
@@ -86,8 +87,8 @@ func (t *timeline) drawClaim(l *lane, c *checker.Belief, y, h float64) {
 	if c.Token != 0 {
 		label += fmt.Sprintf(" #%d", c.Token)
 	}
-	if textWidth(label)+10 <= w {
-		t.text("in", x1+5, y+h/2+4, label)
+	if room := t.room(l, stretch{x1, x1 + w}); textWidth(label)+10 <= room.x2-room.x1 {
+		t.text("in", room.x1+5, y+h/2+4, label)
 	}
 }
 

@@ -72,13 +72,13 @@ func (t *timeline) drawFaults(all []placed) {
 func (t *timeline) placeOverlaps() []placed {
 	t.markRows.most = 2
 	var out []placed
-	for i, o := range t.f.overlaps {
+	for i, o := range t.both {
 		if t.shown(o.From, o.To) {
 			out = append(out, placed{index: i})
 		}
 	}
 	slices.SortStableFunc(out, func(a, b placed) int {
-		x, y := t.f.overlaps[a.index], t.f.overlaps[b.index]
+		x, y := t.both[a.index], t.both[b.index]
 		switch lx, ly := x.To-x.From, y.To-y.From; {
 		case lx > ly:
 			return -1
@@ -93,11 +93,14 @@ func (t *timeline) placeOverlaps() []placed {
 	slices.SortStableFunc(chosen, func(a, b placed) int { return a.index - b.index })
 	for i := range chosen {
 		p := &chosen[i]
-		o := t.f.overlaps[p.index]
-		text := "two holders, " + length(o.To-o.From)
+		o := t.both[p.index]
+		text, edge := "two holders, "+length(o.To-o.From), t.right()
+		if t.proof != nil {
+			text, edge = t.proof.violatedBy(o)+text, labelEdge
+		}
 		w := boldWidth(text) + 6
 		mid := (t.x(o.From) + t.x(o.To)) / 2
-		p.x = max(timelineLeft, min(mid-w/2, t.right()-w))
+		p.x = max(timelineLeft, min(mid-w/2, edge-w))
 		if row, ok := t.markRows.place(p.x, w); ok {
 			p.row, p.text = row, text
 		}
@@ -112,12 +115,12 @@ func (t *timeline) shadeOverlaps(all []placed) {
 		if t.full() && p.text == "" {
 			continue
 		}
-		o := t.f.overlaps[p.index]
+		o := t.both[p.index]
 		x1, x2 := t.x(o.From), t.x(o.To)
 		t.share(t.overlapTitle(o), func() {
 			for _, c := range []*checker.Belief{o.A, o.B} {
 				if l := t.laneOf(c.Client, c.Owner); l != nil {
-					t.rect("overlap", x1, l.y+1, max(x2-x1, 2), l.height-2, "")
+					t.rect("overlap", x1, l.y+l.above+1, max(x2-x1, 2), l.height-2, "")
 				}
 			}
 		})
@@ -128,7 +131,7 @@ func (t *timeline) shadeOverlaps(all []placed) {
 // measure.
 func (t *timeline) drawOverlaps(all []placed) {
 	for _, p := range all {
-		o := t.f.overlaps[p.index]
+		o := t.both[p.index]
 		a, b := t.laneOf(o.A.Client, o.A.Owner), t.laneOf(o.B.Client, o.B.Owner)
 		if a == nil || b == nil || t.full() && p.text == "" {
 			continue
@@ -138,13 +141,13 @@ func (t *timeline) drawOverlaps(all []placed) {
 		}
 		x1 := t.x(o.From)
 		x2 := max(t.x(o.To), x1+2)
-		from := a.y + 1
+		from := a.y + a.above + 1
 		if p.text != "" {
 			y := 4 + labelHeight*float64(len(t.faultRows.rows)+p.row)
 			from = y + 15
 			t.text("overlaplabel", p.x+3, y+12, p.text)
 		}
-		bottom := px(b.y + b.height - 1)
+		bottom := px(b.y + b.above + b.height - 1)
 		t.path("bracket", "M"+px(x1)+" "+bottom+"V"+px(from)+"H"+px(x2)+"V"+bottom, t.overlapTitle(o))
 	}
 }

@@ -29,7 +29,7 @@ func (t *timeline) drawArrows() {
 		if !t.shown(a.sent, a.sent) || a.kind != replication && calls > manyArrows && !t.tells(a.op) || t.full() {
 			continue
 		}
-		x1, y1, x2, y2, ok := t.ends(a)
+		x1, y1, x2, y2, ok := t.endsOf(a)
 		switch {
 		case !ok:
 		case a.lost:
@@ -47,13 +47,13 @@ func (t *timeline) drawArrows() {
 // tells reports whether an operation belongs to an overlapping hold, or proves a
 // violation.
 func (t *timeline) tells(op int64) bool {
-	return t.cause[op] || slices.ContainsFunc(t.f.overlaps, func(o checker.Overlap) bool {
+	return t.proven[op] || slices.ContainsFunc(t.both, func(o checker.Overlap) bool {
 		return op != 0 && (o.A.AcquireOp == op || o.B.AcquireOp == op || o.A.EndOp == op || o.B.EndOp == op)
 	})
 }
 
-// ends are the two ends of an arrow.
-func (t *timeline) ends(a message) (x1, y1, x2, y2 float64, ok bool) {
+// endsOf are the two ends of an arrow.
+func (t *timeline) endsOf(a message) (x1, y1, x2, y2 float64, ok bool) {
 	from, to := t.laneAt(a.from, a), t.laneAt(a.to, a)
 	if from == nil || to == nil {
 		return 0, 0, 0, 0, false
@@ -83,7 +83,7 @@ func (l *lane) bar() float64 {
 	if l.roles {
 		return l.y + 17
 	}
-	return l.y + 5
+	return l.y + l.above + 5
 }
 
 func (l *lane) barHeight() float64 {
@@ -153,7 +153,7 @@ func (t *timeline) drawLease(l *lane, c *checker.Belief) {
 	}
 	y := l.barBottom() + 5
 	until := min(c.LeaseTo, c.To)
-	if !t.overlaps(c) {
+	if !t.overlaps(c) && !t.outlives(c) {
 		t.line("leased", t.x(c.LeaseFrom), y, t.x(until), y, "")
 		return
 	}
@@ -167,8 +167,8 @@ func (t *timeline) drawLease(l *lane, c *checker.Belief) {
 // the next hold of the same owner.
 func (t *timeline) drawReach(c *checker.Belief, y float64, until int64) {
 	next, end := t.to+1, c.LeaseTo
-	for i := range t.f.claims {
-		if o := &t.f.claims[i]; o.Owner == c.Owner && o.From > c.From {
+	for i := range t.f.beliefs {
+		if o := &t.f.beliefs[i]; o.Owner == c.Owner && o.From > c.From {
 			next = min(next, o.From)
 		}
 	}
@@ -191,9 +191,14 @@ func (t *timeline) drawReach(c *checker.Belief, y float64, until int64) {
 	}
 }
 
+// outlives reports whether a hold of a proof concerns the end of its lease.
+func (t *timeline) outlives(c *checker.Belief) bool {
+	return t.proof != nil && (c.EndedBy != "release" || c.LeaseTo < c.To || slices.Contains(t.proof.about, checker.Lease))
+}
+
 // overlaps reports whether a hold overlaps with another one at a time.
 func (t *timeline) overlaps(c *checker.Belief) bool {
-	return slices.ContainsFunc(t.f.overlaps, func(o checker.Overlap) bool { return o.A == c || o.B == c })
+	return slices.ContainsFunc(t.both, func(o checker.Overlap) bool { return o.A == c || o.B == c })
 }
 
 // tightRole is how long a time as a replica must be for its label to fit beside
@@ -253,7 +258,7 @@ func (t *timeline) drawNoKey(l *lane, from, to int64) {
 		}
 	}
 	x1, x2 := t.x(from), t.x(to)
-	held := slices.ContainsFunc(t.f.claims, func(c checker.Belief) bool { return c.From < to && c.To > from })
+	held := slices.ContainsFunc(t.f.beliefs, func(c checker.Belief) bool { return c.From < to && c.To > from })
 	if !l.roles || !held || x2-x1 < textWidth("no such key")+40 {
 		return
 	}
@@ -274,7 +279,7 @@ func (t *timeline) spoken(r *results.Run) string {
 	if r != nil {
 		words = name(r.Column()) + ": " + words
 	}
-	for i, o := range t.f.overlaps {
+	for i, o := range t.both {
 		if i == 2 {
 			break
 		}

@@ -11,17 +11,16 @@ import (
 	"github.com/holdfast-go/holdfast/reports/results"
 )
 
-// cause is the operations that prove one or more violations. Properties with the
-// same proof share a cause.
-type cause struct {
+// proof is the operations that prove one or more violations. Properties may share one.
+type proof struct {
 	ops   []int64 // by id
 	about []checker.Property
 }
 
-// causes lists the proofs of the violations of a run, in the order in which
+// proofsOf lists the proofs of the violations of a run, in the order in which
 // reports show the properties. It leaves out violations without such operations.
-func causes(r *results.Run) []cause {
-	var all []cause
+func proofsOf(r *results.Run) []proof {
+	var all []proof
 	for _, p := range propertiesOf(r) {
 		v := r.Verdicts[p]
 		if v.Outcome != checker.Violated || len(v.Ops) == 0 {
@@ -30,79 +29,14 @@ func causes(r *results.Run) []cause {
 		ops := slices.Clone(v.Ops)
 		slices.Sort(ops)
 		ops = slices.Compact(ops)
-		i := slices.IndexFunc(all, func(c cause) bool { return slices.Equal(c.ops, ops) })
+		i := slices.IndexFunc(all, func(c proof) bool { return slices.Equal(c.ops, ops) })
 		if i < 0 {
-			all = append(all, cause{ops: ops})
+			all = append(all, proof{ops: ops})
 			i = len(all) - 1
 		}
 		all[i].about = append(all[i].about, p)
 	}
 	return all
-}
-
-// causeLane is the part of a cause that one owner did.
-type causeLane struct {
-	client, owner string
-	bars          []causeBar
-	holds         []*checker.Belief
-	rows          labelRows // of the bars' labels
-	top, bar      float64   // where the lane begins, and its bars
-}
-
-// causeBar is one operation.
-type causeBar struct {
-	id     int64
-	op     *operation
-	answer string // its result
-	row    int
-	x      float64 // of its label
-}
-
-// ends is when an operation returned. An open operation has no end.
-func (b *causeBar) ends() (at int64, ok bool) {
-	if b.op.done == nil {
-		return 0, false
-	}
-	return b.op.done.Time, true
-}
-
-// lanesOf finds the operations of a cause, and the holds that they belong to.
-func lanesOf(f *facts, c cause) []causeLane {
-	var lanes []causeLane
-	for _, id := range c.ops {
-		op := f.ops[id]
-		if op == nil {
-			continue
-		}
-		e := op.invoke
-		i := slices.IndexFunc(lanes, func(l causeLane) bool { return l.client == e.Client && l.owner == e.Owner })
-		if i < 0 {
-			lanes = append(lanes, causeLane{client: e.Client, owner: e.Owner})
-			i = len(lanes) - 1
-		}
-		lanes[i].bars = append(lanes[i].bars, causeBar{id: id, op: op, answer: answer(f, op)})
-	}
-	slices.SortStableFunc(lanes, func(a, b causeLane) int { return natural(a.owner, b.owner) })
-	for i := range lanes {
-		l := &lanes[i]
-		slices.SortStableFunc(l.bars, func(a, b causeBar) int { return cmp.Compare(a.op.invoke.Time, b.op.invoke.Time) })
-		for j := range f.claims {
-			if k := &f.claims[j]; k.Client == l.client && k.Owner == l.owner && slices.ContainsFunc(l.bars, func(b causeBar) bool { return belongs(k, &b) }) {
-				l.holds = append(l.holds, k)
-			}
-		}
-	}
-	return lanes
-}
-
-// belongs reports whether an operation began or ended a hold, or ran within it.
-func belongs(c *checker.Belief, b *causeBar) bool {
-	if b.id == c.AcquireOp || b.id == c.EndOp {
-		return true
-	}
-	from := b.op.invoke.Time
-	to, returned := b.ends()
-	return b.op.invoke.Lock == c.Lock && from < c.To && (!returned || to > c.From)
 }
 
 // answer names an operation and its result in a few words.

@@ -71,8 +71,8 @@ func silentStory() (*history.History, results.Run) {
 	return r.end(60000), violated("silent", 20001.5, []int64{a, b}, checker.Renewal)
 }
 
-// causeDocument has one run for each way of drawing a cause.
-func causeDocument() Document {
+// proofDocument has one run for each way of drawing a proof.
+func proofDocument() Document {
 	histories := map[string]*history.History{}
 	var d Document
 	for _, story := range []func() (*history.History, results.Run){pauseStory, failoverStory, nestedStory, unansweredStory, staleStory, silentStory} {
@@ -84,21 +84,21 @@ func causeDocument() Document {
 	return d
 }
 
-// TestCausePictures compares the pictures of causes with the golden files.
-func TestCausePictures(t *testing.T) {
-	d := causeDocument()
+// TestProofPictures compares the pictures of proofs with the golden files.
+func TestProofPictures(t *testing.T) {
+	d := proofDocument()
 	var b bytes.Buffer
 	for i := range d.Results.Runs {
 		r := &d.Results.Runs[i]
 		h, _ := d.Histories(*r)
-		must.Succeed(t, pages.ExecuteTemplate(&b, "causes", runView{Causes: causeViews(newFacts(h), r)}))
+		must.Succeed(t, pages.ExecuteTemplate(&b, "proofs", runView{Proofs: proofViews(newFacts(h), r)}))
 	}
-	golden(t, "causes.html", b.Bytes())
+	golden(t, "proofs.html", b.Bytes())
 }
 
 // Properties with the same proof share a picture. A violation has no picture if
 // no operation proves it, or if the history lacks those operations.
-func TestCausesAreGrouped(t *testing.T) {
+func TestProofsAreGrouped(t *testing.T) {
 	h, r := unansweredStory()
 	r.Verdicts[checker.Exclusion] = checker.Verdict{Outcome: checker.Violated, Ops: []int64{2, 3, 1}}
 	r.Verdicts[checker.Cleanup] = checker.Verdict{Outcome: checker.Violated}
@@ -106,7 +106,7 @@ func TestCausesAreGrouped(t *testing.T) {
 	r.Verdicts[checker.Ownership] = checker.Verdict{Outcome: checker.Violated, Ops: []int64{2}}
 	r.Verdicts[checker.Errors] = checker.Verdict{Outcome: checker.Violated, Ops: []int64{99}}
 	var got [][]string
-	for _, v := range causeViews(newFacts(h), &r) {
+	for _, v := range proofViews(newFacts(h), &r) {
 		var about []string
 		for _, a := range v.About {
 			about = append(about, a.Property)
@@ -137,7 +137,7 @@ func TestBrokenAxis(t *testing.T) {
 		{"the same instant twice", []int64{3e9, 3e9, 4e9}, 0},
 		{"more than it has room for in proportion", []int64{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 1e9, 1e12}, 0},
 	} {
-		a := newBrokenAxis(c.instants, 100, 800, func(from, _ int64) bool { return from == 7e9 })
+		a := newBrokenAxis(c.instants, 100, 800, 830, func(from, _ int64) bool { return from == 7e9 })
 		if n := len(a.breaks()); n != c.breaks {
 			t.Errorf("%s: %d breaks, want %d", c.name, n, c.breaks)
 		}
@@ -156,9 +156,9 @@ func TestBrokenAxis(t *testing.T) {
 }
 
 // The picture has a description, and names every operation by its id.
-func TestCauseInWords(t *testing.T) {
+func TestProofInWords(t *testing.T) {
 	h, r := unansweredStory()
-	svg := string(drawCause(newFacts(h), &r, causes(&r)[0]))
+	svg := string(drawProof(newFacts(h), &r, proofsOf(&r)[0]))
 	for _, want := range []string{"client-1/1 at 0.001 s: op 1 acquire → granted", "op 2 acquire → no answer", "op 3 acquire → busy"} {
 		if !strings.Contains(svg, want) {
 			t.Errorf("the picture does not say %q", want)
@@ -169,7 +169,7 @@ func TestCauseInWords(t *testing.T) {
 			t.Errorf("%s is drawn %d times", want, n)
 		}
 	}
-	if fmt.Sprint(causes(&r)[0].about) != "[linearizable progress]" {
-		t.Error("the picture is about", causes(&r)[0].about)
+	if fmt.Sprint(proofsOf(&r)[0].about) != "[linearizable progress]" {
+		t.Error("the picture is about", proofsOf(&r)[0].about)
 	}
 }

@@ -21,14 +21,15 @@ const (
 type brokenAxis struct {
 	at     []int64   // in order, no instant twice
 	x      []float64 // their positions
+	edge   float64   // where later instants are
 	broken []bool    // whether the axis breaks the stretch from an instant to the next
 }
 
-// newBrokenAxis makes an axis from left to right for instants in any order. It
-// breaks no stretch for which whole is true.
-func newBrokenAxis(instants []int64, left, right float64, whole func(from, to int64) bool) brokenAxis {
+// newBrokenAxis makes an axis from left to right for instants in any order. Later
+// instants are on the edge. It breaks no stretch for which whole is true.
+func newBrokenAxis(instants []int64, left, right, edge float64, whole func(from, to int64) bool) *brokenAxis {
 	slices.Sort(instants)
-	a := brokenAxis{at: slices.Compact(instants)}
+	a := &brokenAxis{at: slices.Compact(instants), edge: edge}
 	n := len(a.at) - 1
 	a.broken = make([]bool, n)
 	room := right - left - axisBreak*float64(a.breakUp(whole))
@@ -94,7 +95,7 @@ func (a *brokenAxis) breakUp(whole func(from, to int64) bool) int {
 	return 0
 }
 
-// pos is the position of an instant. An instant outside the axis is on its edge.
+// pos is the position of an instant.
 func (a *brokenAxis) pos(at int64) float64 {
 	last := len(a.at) - 1
 	switch i, found := slices.BinarySearch(a.at, at); {
@@ -103,14 +104,11 @@ func (a *brokenAxis) pos(at int64) float64 {
 	case i == 0:
 		return a.x[0]
 	case i > last:
-		return a.x[last]
+		return a.edge
 	default:
 		return a.x[i-1] + (a.x[i]-a.x[i-1])*float64(at-a.at[i-1])/float64(a.length(i-1))
 	}
 }
-
-// reaches reports whether an instant is on the axis.
-func (a *brokenAxis) reaches(at int64) bool { return at >= a.at[0] && at <= a.at[len(a.at)-1] }
 
 // breaks are the broken parts of the axis.
 func (a *brokenAxis) breaks() []stretch {
