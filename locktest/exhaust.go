@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/holdfast-go/holdfast/internal/outdir"
+	"github.com/holdfast-go/holdfast/internal/disk"
 	"github.com/holdfast-go/holdfast/internal/search/exhaustive"
 	"github.com/holdfast-go/holdfast/internal/search/explore/draw"
 	"github.com/holdfast-go/holdfast/internal/suite"
@@ -102,7 +102,7 @@ func keepPlaced(test string, r *exhaustive.Results) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	out, err := outdir.Open(dir, exhaustive.Directory)
+	out, err := disk.Open(dir, exhaustive.Directory)
 	if err != nil {
 		return "", err
 	}

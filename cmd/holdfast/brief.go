@@ -7,9 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/holdfast-go/holdfast/internal/disk"
 	"github.com/holdfast-go/holdfast/internal/pages/brief"
 	"github.com/holdfast-go/holdfast/internal/suite"
-	"github.com/holdfast-go/holdfast/internal/whole"
 	"github.com/holdfast-go/holdfast/reports"
 )
 
@@ -38,7 +38,7 @@ written, but a history is missing or the run was interrupted.`,
 				if out == "" {
 					err = write(c.OutOrStdout(), doc, cell)
 				} else {
-					err = whole.File(out, func(w io.Writer) error { return write(w, doc, cell) })
+					err = disk.File(out, func(w io.Writer) error { return write(w, doc, cell) })
 				}
 				switch {
 				case errors.Is(err, brief.ErrCell):

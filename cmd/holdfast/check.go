@@ -15,7 +15,6 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/checker/history"
-	"github.com/holdfast-go/holdfast/internal/garbage"
 	"github.com/holdfast-go/holdfast/internal/suite"
 	"github.com/holdfast-go/holdfast/internal/terminal"
 	"github.com/holdfast-go/holdfast/internal/verdicts"
@@ -81,7 +80,7 @@ func checkHistories(c *cobra.Command, args []string, f checkFlags) error {
 		return usage("--budget must be more than 0")
 	}
 	// A history uses most of the memory and does not change.
-	defer garbage.Rarely(256 << 20)()
+	defer suite.CollectRarely(256 << 20)()
 	code := exitOK
 	var bad, defects []error
 	all := verdicts.Document{Schema: verdicts.Schema, Histories: []verdicts.History{}}

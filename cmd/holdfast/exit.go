@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/holdfast-go/holdfast/internal/disk"
 	"github.com/holdfast-go/holdfast/internal/english"
-	"github.com/holdfast-go/holdfast/internal/outdir"
 	"github.com/holdfast-go/holdfast/internal/suite"
 	"github.com/holdfast-go/holdfast/internal/suite/workers"
 )
@@ -56,7 +56,7 @@ func badInput(err error, hints ...string) error {
 
 // badOut refuses the directory of --out.
 func badOut(err error) error {
-	if errors.Is(err, outdir.ErrForeign) {
+	if errors.Is(err, disk.ErrForeign) {
 		return badInput(err, "choose a new directory with --out, or an empty one, or one that holds nothing but such results", "holdfast replaces only the files that its own results name")
 	}
 	return badInput(err, "choose another directory with --out")

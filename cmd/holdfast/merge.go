@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/holdfast-go/holdfast/internal/outdir"
+	"github.com/holdfast-go/holdfast/internal/disk"
 	"github.com/holdfast-go/holdfast/internal/search/explore"
 	"github.com/holdfast-go/holdfast/internal/search/sweep"
 	"github.com/holdfast-go/holdfast/internal/suite"
@@ -107,7 +107,7 @@ func merge(c *cobra.Command, dirs []string, f mergeFlags) error {
 func resultsIn(dirs []string, stderr io.Writer) (kind string, with []string, err error) {
 	var without []string
 	for _, d := range dirs {
-		here, err := outdir.Which(d, runResults, exploreResults, sweepResults, placedResults)
+		here, err := disk.Which(d, runResults, exploreResults, sweepResults, placedResults)
 		switch {
 		case err != nil:
 			return "", nil, badInput(err, "leave it out, or give each of the results a directory of its own")

@@ -12,14 +12,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/holdfast-go/holdfast/internal/outdir"
+	"github.com/holdfast-go/holdfast/internal/disk"
 	"github.com/holdfast-go/holdfast/internal/suite"
 	"github.com/holdfast-go/holdfast/internal/suite/workers"
 	"github.com/holdfast-go/holdfast/internal/terminal"
-	"github.com/holdfast-go/holdfast/internal/whole"
 )
 
-func printJSON(w io.Writer, v any) error { return whole.EncodeJSON(w, v) }
+func printJSON(w io.Writer, v any) error { return disk.EncodeJSON(w, v) }
 
 // notStored ends a command that printed its result but could not store it, for
 // example on a full disk.
@@ -36,8 +35,8 @@ func notStored(err error, out string) error {
 
 // openOut opens the directory of --out for results of a kind, and creates it if
 // necessary. It keeps the old content until new results exist.
-func openOut(path string, kind outdir.Kind) (*outdir.Dir, error) {
-	out, err := outdir.Open(path, kind)
+func openOut(path string, kind disk.Kind) (*disk.Dir, error) {
+	out, err := disk.Open(path, kind)
 	if err != nil {
 		return nil, badOut(err)
 	}
@@ -102,7 +101,7 @@ func checkFiles(flag, path string) error {
 	if path == "" {
 		return nil
 	}
-	if err := whole.Possible(path); err != nil {
+	if err := disk.Possible(path); err != nil {
 		return badInput(fmt.Errorf("%s: %w", flag, err), "nothing was played; name a file in a directory that is there")
 	}
 	return nil
@@ -124,7 +123,7 @@ func (f outputFlags) print(c *cobra.Command, d interface {
 	if err := printDocument(c.OutOrStdout(), f.format, d); err != nil || f.html == "" {
 		return err
 	}
-	if err := whole.File(f.html, d.HTML); err != nil {
+	if err := disk.File(f.html, d.HTML); err != nil {
 		return notStored(err, filepath.Dir(f.html))
 	}
 	fmt.Fprintf(c.ErrOrStderr(), "page: %s\n", f.html)

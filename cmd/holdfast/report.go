@@ -6,7 +6,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/holdfast-go/holdfast/internal/garbage"
 	"github.com/holdfast-go/holdfast/internal/suite"
 	"github.com/holdfast-go/holdfast/internal/suite/accept"
 	"github.com/holdfast-go/holdfast/internal/suite/report"
@@ -17,7 +16,7 @@ import (
 // accepted violations unless that is nil. It returns an error if the content is
 // incomplete, or if somebody has changed it since the run.
 func render(path string, list *accept.List, stderr io.Writer, write func(suite.Dir, reports.Document) error) error {
-	defer garbage.Rarely(64 << 20)()
+	defer suite.CollectRarely(64 << 20)()
 	dir := suite.Dir(path)
 	res, err := dir.ReadResults()
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/holdfast-go/holdfast/internal/disk"
 	"github.com/holdfast-go/holdfast/internal/english"
-	"github.com/holdfast-go/holdfast/internal/outdir"
 	"github.com/holdfast-go/holdfast/internal/search/sweep"
 	"github.com/holdfast-go/holdfast/internal/suite"
 	"github.com/holdfast-go/holdfast/internal/suite/workers"
@@ -102,7 +102,7 @@ func runSweep(c *cobra.Command, arg string, f sweepFlags) error {
 	if err != nil {
 		return err
 	}
-	var out *outdir.Dir
+	var out *disk.Dir
 	if f.out != "" {
 		if out, err = openOut(f.out, sweep.Directory); err != nil {
 			return err
@@ -119,7 +119,7 @@ func runSweep(c *cobra.Command, arg string, f sweepFlags) error {
 }
 
 // showSweep prints a result, and stores it if it has a directory.
-func showSweep(c *cobra.Command, output outputFlags, r *sweep.Result, out *outdir.Dir, dir string) error {
+func showSweep(c *cobra.Command, output outputFlags, r *sweep.Result, out *disk.Dir, dir string) error {
 	if err := output.print(c, r); err != nil {
 		return err
 	}

@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/holdfast-go/holdfast/internal/disk"
 	"github.com/holdfast-go/holdfast/internal/english"
-	"github.com/holdfast-go/holdfast/internal/outdir"
 	"github.com/holdfast-go/holdfast/internal/selftest"
 	"github.com/holdfast-go/holdfast/internal/terminal"
 	"github.com/holdfast-go/holdfast/scenarios"
@@ -84,7 +84,7 @@ func runVariations(c *cobra.Command, args []string, f varyFlags) error {
 		return err
 	}
 	if f.out != "" {
-		if err := outdir.Unused(f.out); err != nil {
+		if err := disk.Unused(f.out); err != nil {
 			return badInput(err, "choose a new or an empty directory with --out")
 		}
 		if err := os.MkdirAll(f.out, 0o755); err != nil {

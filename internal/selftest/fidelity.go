@@ -7,7 +7,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 
-	"github.com/holdfast-go/holdfast/internal/outdir"
+	"github.com/holdfast-go/holdfast/internal/disk"
 	"github.com/holdfast-go/holdfast/internal/suite"
 	"github.com/holdfast-go/holdfast/reports"
 	"github.com/holdfast-go/holdfast/reports/results"
@@ -51,5 +51,5 @@ func FidelityDir(path string, worlds []string) (suite.Dir, error) {
 	if suite.Holds(dir.File(worlds[0])) {
 		return dir, nil
 	}
-	return dir, outdir.Unused(path)
+	return dir, disk.Unused(path)
 }

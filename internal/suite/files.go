@@ -6,12 +6,12 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/holdfast-go/holdfast/internal/outdir"
+	"github.com/holdfast-go/holdfast/internal/disk"
 	"github.com/holdfast-go/holdfast/reports/results"
 )
 
 // kind describes the files of a run directory.
-var kind = outdir.Kind{
+var kind = disk.Kind{
 	Index:    "results.json",
 	Patterns: []string{"report.html", "scenarios/*.yaml", "histories/*/*.jsonl", "histories/*/*.jsonl.part"},
 	Names: func(doc []byte) ([]string, error) {
@@ -22,7 +22,7 @@ var kind = outdir.Kind{
 
 // Usable says whether [Create] may use a directory for some runs.
 func Usable(dir string) error {
-	_, err := outdir.Open(dir, kind)
+	_, err := disk.Open(dir, kind)
 	return err
 }
 

@@ -12,7 +12,7 @@ import (
 	"sync/atomic"
 
 	"github.com/holdfast-go/holdfast/checker/history"
-	"github.com/holdfast-go/holdfast/internal/whole"
+	"github.com/holdfast-go/holdfast/internal/disk"
 )
 
 // Store writes a history to a file, completely or not at all.
@@ -20,7 +20,7 @@ func Store(path string, h *history.History) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return fmt.Errorf("store history: %w", err)
 	}
-	if err := whole.File(path, func(w io.Writer) error { return history.Encode(w, h) }); err != nil {
+	if err := disk.File(path, func(w io.Writer) error { return history.Encode(w, h) }); err != nil {
 		return fmt.Errorf("store history: %w", err)
 	}
 	return nil

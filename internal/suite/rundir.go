@@ -14,9 +14,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/disk"
 	"github.com/holdfast-go/holdfast/internal/input"
-	"github.com/holdfast-go/holdfast/internal/outdir"
-	"github.com/holdfast-go/holdfast/internal/whole"
 	"github.com/holdfast-go/holdfast/reports/results"
 )
 
@@ -40,7 +39,7 @@ func Create(path string, plan results.Results) (Dir, error) {
 		path = Unused()
 	}
 	plan.Runs, plan.Interrupted = nil, true
-	out, err := outdir.Open(path, kind)
+	out, err := disk.Open(path, kind)
 	if err != nil {
 		return "", err
 	}
@@ -90,12 +89,12 @@ func HistoryPath(scenario, lock string, seed uint64, user string) string {
 
 // WriteScenario stores the source of a scenario that is played.
 func (d Dir) WriteScenario(name string, source []byte) error {
-	return whole.Bytes(d.File("scenarios", name+".yaml"), source)
+	return disk.Bytes(d.File("scenarios", name+".yaml"), source)
 }
 
 // WriteResults writes the verdicts.
 func (d Dir) WriteResults(res results.Results) error {
-	return whole.File(d.File("results.json"), func(w io.Writer) error { return results.JSON(w, res) })
+	return disk.File(d.File("results.json"), func(w io.Writer) error { return results.JSON(w, res) })
 }
 
 // sound refuses results that no run writes: none at all, or one run twice.

@@ -16,9 +16,9 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/internal/disk"
 	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/internal/input"
-	"github.com/holdfast-go/holdfast/internal/whole"
 )
 
 //go:embed results.schema.json
@@ -64,7 +64,7 @@ func JSON(w io.Writer, res Results) error {
 		}
 	}
 	res.Runs = runs
-	if err := whole.EncodeJSON(w, res); err != nil {
+	if err := disk.EncodeJSON(w, res); err != nil {
 		return fmt.Errorf("write results: %w", err)
 	}
 	return nil

@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/holdfast-go/holdfast/internal/browser"
+	"github.com/holdfast-go/holdfast/internal/disk"
 	"github.com/holdfast-go/holdfast/internal/must"
-	"github.com/holdfast-go/holdfast/internal/whole"
 	"github.com/holdfast-go/holdfast/reports"
 )
 
@@ -73,7 +73,7 @@ func TestPageGolden(t *testing.T) {
 	_, got, _ = strings.Cut(got, "</style>") // the report has it, too
 	path := filepath.Join("testdata", "page.html")
 	if *update {
-		must.Succeed(t, whole.Bytes(path, []byte(got)))
+		must.Succeed(t, disk.Bytes(path, []byte(got)))
 	}
 	want, err := os.ReadFile(path)
 	must.Succeed(t, err)
@@ -111,7 +111,7 @@ func TestPagesInABrowser(t *testing.T) {
 	b := browser.Start(t)
 	for name, page := range map[string]Page{"sample": sample(), "hostile": hostile()} {
 		file := filepath.Join(t.TempDir(), "page.html")
-		must.Succeed(t, whole.File(file, page.HTML))
+		must.Succeed(t, disk.File(file, page.HTML))
 		for _, v := range browser.Views() {
 			p := b.Open(file, v)
 			var found []string

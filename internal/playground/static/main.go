@@ -15,8 +15,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/holdfast-go/holdfast/internal/disk"
 	"github.com/holdfast-go/holdfast/internal/playground"
-	"github.com/holdfast-go/holdfast/internal/whole"
 )
 
 func main() {
@@ -48,7 +48,7 @@ func write(ctx context.Context, dir string) error {
 		return fmt.Errorf("read Go's own script: %w", err)
 	}
 	for name, text := range files {
-		if err := whole.Bytes(filepath.Join(dir, name), text); err != nil {
+		if err := disk.Bytes(filepath.Join(dir, name), text); err != nil {
 			return err
 		}
 	}
@@ -71,7 +71,7 @@ func simulator(ctx context.Context, path string) error {
 		return err
 	}
 	defer in.Close()
-	return whole.File(path, func(w io.Writer) error {
+	return disk.File(path, func(w io.Writer) error {
 		z := gzip.NewWriter(w)
 		_, err := io.Copy(z, in)
 		return errors.Join(err, z.Close())

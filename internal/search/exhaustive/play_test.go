@@ -15,9 +15,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/internal/disk"
 	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/internal/nightly"
-	"github.com/holdfast-go/holdfast/internal/outdir"
 	"github.com/holdfast-go/holdfast/internal/search/exhaustive"
 	"github.com/holdfast-go/holdfast/internal/search/exhaustive/small"
 	"github.com/holdfast-go/holdfast/internal/search/explore/draw"
@@ -254,7 +254,7 @@ func TestAnInterruptedSummaryClaimsOnlyAPart(t *testing.T) {
 func stored(t *testing.T, r exhaustive.Results) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "placed")
-	out, err := outdir.Open(dir, exhaustive.Directory)
+	out, err := disk.Open(dir, exhaustive.Directory)
 	if err == nil {
 		err = r.Store(out, suite.Dir(dir))
 	}

@@ -6,10 +6,9 @@ import (
 	"os"
 	"path"
 
+	"github.com/holdfast-go/holdfast/internal/disk"
 	"github.com/holdfast-go/holdfast/internal/input"
-	"github.com/holdfast-go/holdfast/internal/outdir"
 	"github.com/holdfast-go/holdfast/internal/suite"
-	"github.com/holdfast-go/holdfast/internal/whole"
 )
 
 // PageFile is the file of a directory that shows the results in a browser.
@@ -17,7 +16,7 @@ const PageFile = "exhaustive.html"
 
 // Directory is what a directory of such results holds: a document, and of each
 // cause the scenario of the first run and what is left of it.
-var Directory = outdir.Kind{
+var Directory = disk.Kind{
 	Index:    "exhaustive.json",
 	Patterns: []string{PageFile, "finds/*.yaml", "finds/*.txt"},
 	Names: func(doc []byte) ([]string, error) {
@@ -62,12 +61,12 @@ func (r *Results) files() map[string]string {
 }
 
 // Store writes results to a directory, and says where in them.
-func (r *Results) Store(out *outdir.Dir, dir suite.Dir) error { return r.store(out, dir, r) }
+func (r *Results) Store(out *disk.Dir, dir suite.Dir) error { return r.store(out, dir, r) }
 
 // Store writes joined results to a directory, and says where in them.
-func (m *Merged) Store(out *outdir.Dir, dir suite.Dir) error { return m.Results.store(out, dir, m) }
+func (m *Merged) Store(out *disk.Dir, dir suite.Dir) error { return m.Results.store(out, dir, m) }
 
-func (r *Results) store(out *outdir.Dir, dir suite.Dir, doc any) error {
+func (r *Results) store(out *disk.Dir, dir suite.Dir, doc any) error {
 	r.Dir = dir
 	files := r.files()
 	names := []string{PageFile}
@@ -81,10 +80,10 @@ func (r *Results) store(out *outdir.Dir, dir suite.Dir, doc any) error {
 			}
 		}
 		for name, text := range files {
-			if err := whole.Bytes(dir.File(name), []byte(text)); err != nil {
+			if err := disk.Bytes(dir.File(name), []byte(text)); err != nil {
 				return fmt.Errorf("write find: %w", err)
 			}
 		}
-		return whole.JSON(dir.File(Directory.Index), doc)
+		return disk.JSON(dir.File(Directory.Index), doc)
 	})
 }

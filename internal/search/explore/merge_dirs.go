@@ -7,9 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/holdfast-go/holdfast/internal/outdir"
+	"github.com/holdfast-go/holdfast/internal/disk"
 	"github.com/holdfast-go/holdfast/internal/suite"
-	"github.com/holdfast-go/holdfast/internal/whole"
 	"github.com/holdfast-go/holdfast/scenarios"
 )
 
@@ -52,7 +51,7 @@ func MergeDirs(dirs []string) (*MergedDirs, error) {
 
 // Store writes the results and copies the files of the finds, or leaves the
 // directory as it was.
-func (m *MergedDirs) Store(out *outdir.Dir, dir suite.Dir) error {
+func (m *MergedDirs) Store(out *disk.Dir, dir suite.Dir) error {
 	return out.Replace(files(m.Causes), func() error {
 		if len(m.copies) > 0 {
 			if err := os.MkdirAll(dir.File("finds"), 0o755); err != nil {
@@ -60,11 +59,11 @@ func (m *MergedDirs) Store(out *outdir.Dir, dir suite.Dir) error {
 			}
 		}
 		for _, from := range m.copies {
-			if err := whole.Copy(from, dir.File("finds", filepath.Base(from))); err != nil {
+			if err := disk.Copy(from, dir.File("finds", filepath.Base(from))); err != nil {
 				return err
 			}
 		}
-		return whole.JSON(dir.File(Index), m.Merged)
+		return disk.JSON(dir.File(Index), m.Merged)
 	})
 }
 

@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/redis/go-redis/v9/logging"
 
+	"github.com/holdfast-go/holdfast/internal/disk"
 	"github.com/holdfast-go/holdfast/internal/must"
-	"github.com/holdfast-go/holdfast/internal/outdir"
 	"github.com/holdfast-go/holdfast/internal/search/explore"
 	"github.com/holdfast-go/holdfast/internal/suite"
 )
@@ -70,7 +70,7 @@ func TestResultsDoNotDependOnTheOrderOfAnswers(t *testing.T) {
 func TestStoredResultsCanBeMerged(t *testing.T) {
 	logging.Disable()
 	dir := t.TempDir()
-	out, err := outdir.Open(dir, explore.Directory)
+	out, err := disk.Open(dir, explore.Directory)
 	must.Succeed(t, err)
 	o := explore.Options{Lock: "set-px-lua", Seed: 1, Runs: 60, Shard: suite.Shard{Index: 1, Of: 1}, Vocabulary: vocabulary(t, false), Runner: here{1}}
 	x := explore.New(o)

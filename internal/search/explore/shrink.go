@@ -7,9 +7,9 @@ import (
 	"path"
 	"slices"
 
+	"github.com/holdfast-go/holdfast/internal/disk"
 	"github.com/holdfast-go/holdfast/internal/search/shrink"
 	"github.com/holdfast-go/holdfast/internal/suite"
-	"github.com/holdfast-go/holdfast/internal/whole"
 	"github.com/holdfast-go/holdfast/scenarios"
 )
 
@@ -81,7 +81,7 @@ func (x *Exploration) shrinkFind(ctx context.Context, dir suite.Dir, f Found) (*
 	if err != nil {
 		return nil, err
 	}
-	if err := whole.File(dir.File(file(".txt")), told.Text); err != nil {
+	if err := disk.File(dir.File(file(".txt")), told.Text); err != nil {
 		return nil, err
 	}
 	cause, _ := SeenIn(told.Answer).CauseOf(f.Property)

@@ -9,18 +9,17 @@ import (
 	"path"
 	"slices"
 
+	"github.com/holdfast-go/holdfast/internal/disk"
 	"github.com/holdfast-go/holdfast/internal/input"
-	"github.com/holdfast-go/holdfast/internal/outdir"
 	"github.com/holdfast-go/holdfast/internal/search/explore/cause"
 	"github.com/holdfast-go/holdfast/internal/suite"
-	"github.com/holdfast-go/holdfast/internal/whole"
 )
 
 // Index is the file of a directory that holds the results as JSON.
 const Index = "explore.json"
 
 // Directory is what a directory of an exploration holds.
-var Directory = outdir.Kind{
+var Directory = disk.Kind{
 	Index:    Index,
 	Patterns: []string{PageFile, "finds/*.yaml", "finds/*.jsonl", "finds/*.txt"},
 	Names: func(doc []byte) ([]string, error) {
@@ -76,7 +75,7 @@ func ReadKnown(path string) ([]cause.Cause, error) {
 // leaves the directory as it was. For each find it writes the scenario and the history
 // of the first run, which it plays again for that, and the shrunk run. The results that
 // it returns name these files. It calls progress before it shrinks a find.
-func (x *Exploration) Store(ctx context.Context, out *outdir.Dir, dir suite.Dir, r Results, progress func(string)) (Results, error) {
+func (x *Exploration) Store(ctx context.Context, out *disk.Dir, dir suite.Dir, r Results, progress func(string)) (Results, error) {
 	stored := r
 	stored.Causes = slices.Clone(r.Causes)
 	err := out.Replace(files(r.Causes), func() error { return x.store(ctx, dir, &stored, progress) })
@@ -96,7 +95,7 @@ func (x *Exploration) store(ctx context.Context, dir suite.Dir, r *Results, prog
 	}
 	early := *r
 	early.Interrupted = true // should somebody kill the command from here on
-	if err := whole.JSON(dir.File(Index), early); err != nil {
+	if err := disk.JSON(dir.File(Index), early); err != nil {
 		return err
 	}
 	if x.Shrink {
@@ -114,7 +113,7 @@ func (x *Exploration) store(ctx context.Context, dir suite.Dir, r *Results, prog
 		}
 	}
 	r.Interrupted = r.Interrupted || ctx.Err() != nil
-	return whole.JSON(dir.File(Index), r)
+	return disk.JSON(dir.File(Index), r)
 }
 
 // keepFinds writes the scenario and the history of every find.
@@ -127,7 +126,7 @@ func (x *Exploration) keepFinds(ctx context.Context, dir suite.Dir, r *Results) 
 		}
 		c.Scenario = path.Join("finds", c.Key+".yaml")
 		source := x.tally.samples[c.Key][0].source
-		if err := whole.Bytes(dir.File(c.Scenario), []byte(source)); err != nil {
+		if err := disk.Bytes(dir.File(c.Scenario), []byte(source)); err != nil {
 			return fmt.Errorf("write find: %w", err)
 		}
 		if c.HistorySHA256 == "" {

@@ -16,11 +16,10 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/checker/history"
+	"github.com/holdfast-go/holdfast/internal/disk"
 	"github.com/holdfast-go/holdfast/internal/english"
-	"github.com/holdfast-go/holdfast/internal/outdir"
 	"github.com/holdfast-go/holdfast/internal/suite"
 	"github.com/holdfast-go/holdfast/internal/version"
-	"github.com/holdfast-go/holdfast/internal/whole"
 	"github.com/holdfast-go/holdfast/reports"
 	"github.com/holdfast-go/holdfast/reports/results"
 	"github.com/holdfast-go/holdfast/scenarios"
@@ -67,7 +66,7 @@ func CheckOutput(file string) error {
 	if s, err := scenarios.Load(file); err == nil && Wrote(s) {
 		return nil
 	}
-	return &OutputError{fmt.Errorf("%s is there: %w", file, outdir.ErrForeign)}
+	return &OutputError{fmt.Errorf("%s is there: %w", file, disk.ErrForeign)}
 }
 
 // OutputError says that the scenario could not be written.
@@ -95,7 +94,7 @@ func (r *Run) Report(ctx context.Context, left Result, out Output) (*Report, err
 	if s, err = scenarios.Parse(out.Scenario, src); err != nil {
 		return nil, fmt.Errorf("write shrunk scenario: %w", err)
 	}
-	if err := whole.Bytes(out.Scenario, src); err != nil {
+	if err := disk.Bytes(out.Scenario, src); err != nil {
 		return nil, &OutputError{err}
 	}
 	told := &Report{Schema: "holdfast-shrink/1", Scenario: s.Name, Title: s.Title, From: r.Scenario.Name, File: out.Scenario, Lock: r.Lock, Seed: left.Seed,

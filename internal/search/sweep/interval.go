@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-
-	"github.com/holdfast-go/holdfast/internal/chance"
 )
 
 // proportion is how many of a number of runs had something.
@@ -21,8 +19,8 @@ func (p proportion) share() float64 {
 	return float64(p.Hits) / float64(p.Of)
 }
 
-// interval is the 95 % interval of the probability, see [chance.Interval].
-func (p proportion) interval() (low, high float64) { return chance.Interval(p.Hits, p.Of) }
+// interval is the 95 % interval of the probability, see [wilson].
+func (p proportion) interval() (low, high float64) { return wilson(p.Hits, p.Of) }
 
 // rare is the share up to which people say "1 in N".
 const rare = 1.0 / 3
@@ -77,4 +75,28 @@ func percent(share float64) string {
 		digits = 1
 	}
 	return strconv.FormatFloat(share*100, 'f', digits, 64) + " %"
+}
+
+// z is half the width of the middle 95 % of a normal distribution, in standard
+// deviations.
+const z = 1.959963984540054
+
+// wilson is Wilson's 95 % interval of the probability of an event that occurred
+// hits times. It holds for small numbers and for no hits at all. Without any
+// trial it is from 0 to 1.
+func wilson(hits, of int) (low, high float64) {
+	if of == 0 {
+		return 0, 1
+	}
+	n, share := float64(of), float64(hits)/float64(of)
+	centre := share + z*z/(2*n)
+	reach := z * math.Sqrt(share*(1-share)/n+z*z/(4*n*n))
+	low, high = (centre-reach)/(1+z*z/n), (centre+reach)/(1+z*z/n)
+	if hits == 0 {
+		low = 0
+	}
+	if hits == of {
+		high = 1
+	}
+	return low, high
 }

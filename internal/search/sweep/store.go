@@ -7,9 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/holdfast-go/holdfast/internal/disk"
 	"github.com/holdfast-go/holdfast/internal/input"
-	"github.com/holdfast-go/holdfast/internal/outdir"
-	"github.com/holdfast-go/holdfast/internal/whole"
 )
 
 // Index is the file of a directory that holds a result as JSON.
@@ -22,7 +21,7 @@ var beside = []string{"sweep.svg", PageFile}
 const PageFile = "sweep.html"
 
 // Directory describes the files of a directory of a sweep.
-var Directory = outdir.Kind{
+var Directory = disk.Kind{
 	Index:    Index,
 	Patterns: beside,
 	Names: func(doc []byte) ([]string, error) {
@@ -45,7 +44,7 @@ func checkSchema(schema string) error {
 
 // Store writes the result, the picture and the page to a directory, or leaves
 // the directory as it was.
-func (r *Result) Store(out *outdir.Dir, dir string) error {
+func (r *Result) Store(out *disk.Dir, dir string) error {
 	picture, err := r.picture()
 	if err != nil {
 		return err
@@ -55,13 +54,13 @@ func (r *Result) Store(out *outdir.Dir, dir string) error {
 		return err
 	}
 	return out.Replace(beside, func() error {
-		if err := whole.Bytes(filepath.Join(dir, "sweep.svg"), picture); err != nil {
+		if err := disk.Bytes(filepath.Join(dir, "sweep.svg"), picture); err != nil {
 			return err
 		}
-		if err := whole.Bytes(filepath.Join(dir, PageFile), page); err != nil {
+		if err := disk.Bytes(filepath.Join(dir, PageFile), page); err != nil {
 			return err
 		}
-		return whole.JSON(filepath.Join(dir, Index), r)
+		return disk.JSON(filepath.Join(dir, Index), r)
 	})
 }
 

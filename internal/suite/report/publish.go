@@ -7,7 +7,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/holdfast-go/holdfast/internal/whole"
+	"github.com/holdfast-go/holdfast/internal/disk"
 	"github.com/holdfast-go/holdfast/reports"
 )
 
@@ -34,10 +34,10 @@ func (o Outputs) GitHub(getenv func(string) string, stderr io.Writer) Outputs {
 func (o Outputs) Publish(doc reports.Document) error {
 	var errs []error
 	if o.JUnit != "" {
-		errs = append(errs, whole.File(o.JUnit, func(w io.Writer) error { return reports.JUnit(w, doc.Results) }))
+		errs = append(errs, disk.File(o.JUnit, func(w io.Writer) error { return reports.JUnit(w, doc.Results) }))
 	}
 	if o.Markdown != "" {
-		errs = append(errs, whole.File(o.Markdown, func(w io.Writer) error { return reports.Markdown(w, doc) }))
+		errs = append(errs, disk.File(o.Markdown, func(w io.Writer) error { return reports.Markdown(w, doc) }))
 	}
 	if o.Summary != "" {
 		errs = append(errs, appendTo(o.Summary, doc))

@@ -10,9 +10,8 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/faults"
-	"github.com/holdfast-go/holdfast/internal/garbage"
+	"github.com/holdfast-go/holdfast/internal/disk"
 	"github.com/holdfast-go/holdfast/internal/suite"
-	"github.com/holdfast-go/holdfast/internal/whole"
 	"github.com/holdfast-go/holdfast/reports"
 	"github.com/holdfast-go/holdfast/reports/results"
 	"github.com/holdfast-go/holdfast/scenarios"
@@ -78,8 +77,8 @@ func Save(d suite.Dir, res results.Results, doc reports.Document) error {
 
 // WriteReport writes the report.
 func WriteReport(d suite.Dir, doc reports.Document) error {
-	defer garbage.Rarely(64 << 20)() // each history is garbage once it is drawn
-	return whole.File(d.File("report.html"), func(w io.Writer) error { return reports.HTML(w, doc) })
+	defer suite.CollectRarely(64 << 20)() // each history is garbage once it is drawn
+	return disk.File(d.File("report.html"), func(w io.Writer) error { return reports.HTML(w, doc) })
 }
 
 // Draw renders the report of a run directory.

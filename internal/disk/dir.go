@@ -1,11 +1,11 @@
-// Package outdir decides which files a command may replace in the directory
-// that its user names with --out.
+// Package disk writes the files of a command, and decides which files the command
+// may replace in the directory that its user names with --out.
 //
 // A command may use a directory that does not exist or is empty. It may reuse a
 // directory only when the results document in it carries Holdfast's schema. It
 // then replaces the files that this document names, and no others. The package
 // refuses everything else with [ErrForeign].
-package outdir
+package disk
 
 import (
 	"errors"

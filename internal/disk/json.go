@@ -1,4 +1,4 @@
-package whole
+package disk
 
 import (
 	"encoding/json"

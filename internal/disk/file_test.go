@@ -1,4 +1,4 @@
-package whole_test
+package disk_test
 
 import (
 	"errors"
@@ -10,8 +10,8 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/holdfast-go/holdfast/internal/disk"
 	"github.com/holdfast-go/holdfast/internal/must"
-	"github.com/holdfast-go/holdfast/internal/whole"
 )
 
 func read(t *testing.T, path string) string {
@@ -36,9 +36,9 @@ func names(t *testing.T, dir string) string {
 func TestAFileThatCannotBeFinishedLeavesTheOldOne(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "result")
-	must.Succeed(t, whole.Bytes(path, []byte("old")))
+	must.Succeed(t, disk.Bytes(path, []byte("old")))
 	full := &os.PathError{Op: "write", Path: filepath.Join(dir, ".result-123"), Err: syscall.ENOSPC}
-	err := whole.File(path, func(w io.Writer) error {
+	err := disk.File(path, func(w io.Writer) error {
 		fmt.Fprint(w, strings.Repeat("new", 10_000))
 		return full
 	})
@@ -48,14 +48,14 @@ func TestAFileThatCannotBeFinishedLeavesTheOldOne(t *testing.T) {
 	if got := read(t, path); got != "old" || names(t, dir) != "result" {
 		t.Errorf("%q is there, beside %s", got, names(t, dir))
 	}
-	if err := whole.Bytes(path, []byte("new")); err != nil || read(t, path) != "new" || names(t, dir) != "result" {
+	if err := disk.Bytes(path, []byte("new")); err != nil || read(t, path) != "new" || names(t, dir) != "result" {
 		t.Errorf("%v; %q, beside %s", err, read(t, path), names(t, dir))
 	}
 }
 
 func TestADirectoryIsNoFile(t *testing.T) {
 	dir := t.TempDir()
-	err := whole.Bytes(dir, []byte("x"))
+	err := disk.Bytes(dir, []byte("x"))
 	if err == nil || !strings.Contains(err.Error(), "it is a directory; name a file") {
 		t.Errorf("the error is %v", err)
 	}

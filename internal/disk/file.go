@@ -1,7 +1,4 @@
-// Package whole writes files completely or not at all. A path has either its old
-// content, or all of the new one, even if somebody kills the writer or the disk
-// is full. The package does not protect against a loss of power.
-package whole
+package disk
 
 import (
 	"bufio"
@@ -14,7 +11,9 @@ import (
 	"strings"
 )
 
-// File writes the file at path with write, or leaves the old one. The error names
+// File writes the file at path with write, completely or not at all: the path has
+// either its old content, or all of the new one, even if somebody kills the writer
+// or the disk is full. It does not protect against a loss of power. The error names
 // the path.
 func File(path string, write func(io.Writer) error) error {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {

@@ -1,4 +1,4 @@
-package outdir_test
+package disk_test
 
 import (
 	"errors"
@@ -12,13 +12,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/holdfast-go/holdfast/internal/disk"
 	"github.com/holdfast-go/holdfast/internal/must"
-	"github.com/holdfast-go/holdfast/internal/outdir"
 )
 
 // listing is a kind of results whose document is a schema, followed by one name a
 // line.
-var listing = outdir.Kind{
+var listing = disk.Kind{
 	Index:    "index",
 	Patterns: []string{"page", "finds/*.yaml"},
 	Names: func(doc []byte) ([]string, error) {
@@ -97,7 +97,7 @@ func TestOnlyResultsOfOursAreReplaced(t *testing.T) {
 		"a directory as a file":  {"index": "ours\npage", "page/x": "x"},
 	} {
 		dir := tree(t, files)
-		if _, err := outdir.Open(dir, listing); !errors.Is(err, outdir.ErrForeign) {
+		if _, err := disk.Open(dir, listing); !errors.Is(err, disk.ErrForeign) {
 			t.Errorf("%s: error %v, want that the directory is refused", name, err)
 		}
 		if diff := cmp.Diff(files, held(t, dir)); diff != "" {
@@ -116,15 +116,15 @@ func TestAUsersFilesSurvive(t *testing.T) {
 	dir := tree(t, files)
 	link := filepath.Join(t.TempDir(), "link")
 	must.Succeed(t, os.Symlink(dir, link))
-	d, err := outdir.Open(link, listing)
+	d, err := disk.Open(link, listing)
 	must.Succeed(t, err)
 	if err := d.Allow("finds/b.yaml", "finds/a.yaml"); err != nil {
 		t.Errorf("a new file, and one that the results name: %v", err)
 	}
-	if err := d.Allow("finds/b.yaml", "finds/c.yaml"); !errors.Is(err, outdir.ErrForeign) || !strings.Contains(err.Error(), "finds/c.yaml is there") {
+	if err := d.Allow("finds/b.yaml", "finds/c.yaml"); !errors.Is(err, disk.ErrForeign) || !strings.Contains(err.Error(), "finds/c.yaml is there") {
 		t.Errorf("a file of the user's: %v", err)
 	}
-	if err := d.Allow("finds/../main.go"); !errors.Is(err, outdir.ErrForeign) {
+	if err := d.Allow("finds/../main.go"); !errors.Is(err, disk.ErrForeign) {
 		t.Errorf("a file that is never written: %v", err)
 	}
 	must.Succeed(t, d.Clear())
@@ -135,14 +135,14 @@ func TestAUsersFilesSurvive(t *testing.T) {
 
 func TestADirectoryThatIsNotThereOrEmptyIsUsed(t *testing.T) {
 	for _, dir := range []string{t.TempDir(), filepath.Join(t.TempDir(), "new")} {
-		d, err := outdir.Open(dir, listing)
+		d, err := disk.Open(dir, listing)
 		must.Succeed(t, err)
 		if err := errors.Join(d.Allow("finds/a.yaml"), d.Clear()); err != nil {
 			t.Error(err)
 		}
 	}
 	file := filepath.Join(tree(t, map[string]string{"file": "x"}), "file")
-	if _, err := outdir.Open(file, listing); !errors.Is(err, syscall.ENOTDIR) {
+	if _, err := disk.Open(file, listing); !errors.Is(err, syscall.ENOTDIR) {
 		t.Errorf("a file: %v", err)
 	}
 }
@@ -151,7 +151,7 @@ func TestResultsThatCannotBeFinishedAreAsTheyWere(t *testing.T) {
 	old := map[string]string{"index": "ours\nfinds/a.yaml finds/b.yaml", "finds/a.yaml": "old", "finds/b.yaml": "old", "finds/mine": "x", "mine": "x"}
 	dir := tree(t, old)
 	replace := func(write func() error) error {
-		d, err := outdir.Open(dir, listing)
+		d, err := disk.Open(dir, listing)
 		must.Succeed(t, err)
 		return d.Replace([]string{"finds/a.yaml", "finds/new.yaml", "page"}, write)
 	}

@@ -1,6 +1,4 @@
-// Package garbage makes the garbage collector run less often, for a process that
-// keeps most of its data. An example is one that reads and judges a long history.
-package garbage
+package suite
 
 import (
 	"runtime"
@@ -9,10 +7,12 @@ import (
 	"sync"
 )
 
-// Rarely lets the heap double and grow by room bytes between two collections,
-// until restore is called. Without that room, a growing heap causes dozens of
+// CollectRarely makes the garbage collector run less often, for a process that reads
+// long histories and keeps most of them. The heap may double, and grow by room bytes,
+// between two collections
+// until the caller calls restore. Without that room, a growing heap causes dozens of
 // collections, and each scans all of it.
-func Rarely(room uint64) (restore func()) {
+func CollectRarely(room uint64) (restore func()) {
 	p := &pace{room: room}
 	before := debug.SetGCPercent(double)
 	p.set()
