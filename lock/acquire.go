@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// undoGrace is how long a failed acquire waits for the answer to its
+// undoGrace is the time for which a failed acquire waits for the answer to its
 // compensation. The compensation itself goes on.
 func (c config) undoGrace() time.Duration { return c.unlockTimeout / 10 }
 

@@ -75,11 +75,11 @@ func TestClose_duringARequest(t *testing.T) {
 }
 
 // An acquire of unknown outcome is not taken back yet. The owner's next acquire waits for
-// that: else nobody could tell how many holds there are.
+// that: otherwise the number of holds stays unknown.
 func TestAcquire_afterAnUnknownOutcome(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		ctx := t.Context()
-		w.knows()
+		w.loadScripts()
 		l := w.clientOn(w.redis(noRetries), lock.WithID("a"), lock.WithUnlockTimeout(time.Second)).NewLock("orders", "1")
 		all := func(cmd string, _ []string) bool { return cmd == "evalsha" || cmd == "eval" }
 		w.drop.Store(&all)
@@ -107,7 +107,7 @@ func TestAcquire_afterAnUnknownOutcome(t *testing.T) {
 // more. The owner has never had a hold that it could lose.
 func TestAcquire_leaseEndsBeforeTheSecondTry(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
-		w.knows()
+		w.loadScripts()
 		l := w.client(lock.WithID("a")).NewLock("orders", "1")
 		w.dropReply("a:1", 1)
 		_, err := l.TryLock(t.Context(), lock.Lease(2*time.Millisecond))
@@ -125,7 +125,7 @@ func TestAcquire_secondTryGetsTheSameAnswer(t *testing.T) {
 		ctx := t.Context()
 		w.knowsFair()
 		must[lock.Grant](t)(w.client(lock.WithFencing()).NewLock("orders", "x").Lock(ctx, lock.Lease(10*time.Millisecond)))
-		w.knows()
+		w.loadScripts()
 		time.Sleep(time.Second)
 		c := w.client(lock.WithID("a"), lock.WithFencing())
 		took := map[string]func() uint64{
@@ -159,12 +159,12 @@ func TestAcquire_secondTryGetsTheSameAnswer(t *testing.T) {
 	})
 }
 
-// A nested acquire is answered when the owner counts the hold below it as lost. It is told
-// of that loss.
+// A nested acquire is answered when the owner counts the hold below it as lost. The
+// acquire reports that loss.
 func TestAcquire_withinAHoldThatEnds(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		ctx := t.Context()
-		w.knows()
+		w.loadScripts()
 		w.setLatency(5 * time.Millisecond)
 		l := w.warm(lock.WithID("a")).NewLock("orders", "1")
 		start := time.Now()
@@ -187,7 +187,7 @@ func TestAcquire_renewalsOvertakeIt(t *testing.T) {
 		t.Run(late.String(), func(t *testing.T) {
 			inBubble(t, func(t *testing.T, w *world) {
 				ctx := t.Context()
-				w.knows()
+				w.loadScripts()
 				l := w.client(lock.WithWatchdogTimeout(300*time.Millisecond)).NewLock("orders", "a")
 				must[lock.Grant](t)(l.Lock(ctx))
 				lost := l.Lost()
@@ -217,8 +217,8 @@ func TestAcquire_renewalsOvertakeIt(t *testing.T) {
 	}
 }
 
-// A nested acquire learns that the server has no hold any more. The owner is told in all
-// ways.
+// A nested acquire learns that the server has no hold any more. The owner learns of it in
+// all ways.
 func TestAcquire_findsALoss(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		ctx := t.Context()
@@ -241,7 +241,7 @@ func TestAcquire_findsALoss(t *testing.T) {
 // know.
 func TestAcquire_errorNamesItsCause(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
-		w.knows()
+		w.loadScripts()
 		w.dropReply("orders", 1)
 		_, err := w.clientOn(w.redis(noRetries)).NewLock("orders", "a").TryLock(t.Context())
 		if wantErr(t, "a connection that ends", err, lock.ErrUnknown); !errors.Is(err, io.EOF) {
@@ -253,7 +253,7 @@ func TestAcquire_errorNamesItsCause(t *testing.T) {
 func TestAcquire_withAContextThatHasEnded(t *testing.T) {
 	inBothWays(t, "", func(t *testing.T, change func(*redis.Options)) {
 		inBubble(t, func(t *testing.T, w *world) {
-			w.knows()
+			w.loadScripts()
 			ctx, cancel := context.WithCancel(t.Context())
 			cancel()
 			c := w.clientOn(w.redis(change))

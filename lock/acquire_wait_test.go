@@ -15,7 +15,7 @@ import (
 func TestWait_pollsAreSpread(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		ctx, cancel := context.WithCancel(t.Context())
-		w.knows()
+		w.loadScripts()
 		w.deadHolder(0)
 		failed := make(chan error, 1)
 		l := w.client().NewLock("orders", "a")
@@ -43,7 +43,7 @@ func TestWait_triesAtTheEndOfALease(t *testing.T) {
 	} {
 		t.Run(f.lease.String(), func(t *testing.T) {
 			inBubble(t, func(t *testing.T, w *world) {
-				w.knows()
+				w.loadScripts()
 				w.setLatency(f.latency)
 				l := w.warm(lock.WithID("a")).NewLock("orders", "1")
 				w.deadHolder(f.lease)
@@ -62,10 +62,10 @@ func TestWait_triesAtTheEndOfALease(t *testing.T) {
 }
 
 // Waiters give up, one after another. The next one polls for the others then, at the next
-// interval: it knows no more than they did.
+// interval: it has learned no more than they did.
 func TestWait_givingUpCostsNoRequest(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
-		w.knows()
+		w.loadScripts()
 		w.deadHolder(time.Hour)
 		c := w.client(lock.WithID("a"), lock.WithSafetyPoll(time.Minute))
 		var cancels []func()
@@ -99,7 +99,7 @@ func TestWait_passesAWakeUpOn(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		w.knows()
+		w.loadScripts()
 		holder := w.client().NewLock("orders", "holder")
 		must[lock.Grant](t)(holder.Lock(ctx))
 		c := w.client(lock.WithSafetyPoll(time.Hour))
@@ -135,12 +135,12 @@ func TestWait_passesAWakeUpOn(t *testing.T) {
 	})
 }
 
-// A waiter was woken in vain, because somebody else was faster. When it gives up later, it
-// wakes nobody.
+// A waiter was woken in vain, because somebody else was faster. When it gives up later,
+// it wakes no other.
 func TestWait_wokenInVain(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		ctx := t.Context()
-		w.knows()
+		w.loadScripts()
 		holder, faster := w.client().NewLock("orders", "holder"), w.client().NewLock("orders", "faster")
 		must[lock.Grant](t)(holder.Lock(ctx))
 		_, err := faster.TryLock(ctx)
@@ -224,7 +224,7 @@ func TestWait_takesEachGrantBackOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, w *world) {
 				ctx := t.Context()
-				w.knows()
+				w.loadScripts()
 				holder, l := w.client().NewLock("orders", "holder"), w.client(lock.WithID("a"), f.option).NewLock("orders", "1")
 				must[lock.Grant](t)(holder.Lock(ctx))
 				w.dropReply("a:1", 1)
@@ -252,13 +252,13 @@ func TestWait_takesEachGrantBackOnce(t *testing.T) {
 	}
 }
 
-// The wait ends during a request. One that was refused before knows that somebody else
-// has the lock. After the first request, nobody has said so.
+// The wait ends during a request. One that was refused before has learned that another
+// owner has the lock. After the first request, no server has said so.
 func TestWait_endsDuringARequest(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		ctx := t.Context()
 		w.knowsFair()
-		w.knows()
+		w.loadScripts()
 		w.setLatency(30 * time.Millisecond)
 		holder, waiter := w.warm().NewLock("orders", "a"), w.warm(lock.WithID("b")).NewLock("orders", "1")
 		must[lock.Grant](t)(holder.Lock(ctx))

@@ -195,7 +195,7 @@ func TestCommands_arePrintedAsSent(t *testing.T) {
 type nodes struct {
 	*redis.ClusterClient
 	one, two *world
-	owner    atomic.Pointer[string] // its address; nil: nobody knows
+	owner    atomic.Pointer[string] // its address; nil: unknown
 }
 
 func inACluster(t *testing.T, f func(t *testing.T, n *nodes)) {
@@ -275,7 +275,7 @@ func TestReplicaAcks_ofACluster(t *testing.T) {
 	})
 }
 
-// Nobody knows where the slots are: nothing was sent.
+// No server names the nodes of the slots: nothing was sent.
 func TestReplicaAcks_ofAClusterWithoutSlots(t *testing.T) {
 	inACluster(t, func(t *testing.T, n *nodes) {
 		l := n.one.clientOn(n.ClusterClient, lock.WithReplicaAcks(1, 50*time.Millisecond)).NewLock("orders", "a")

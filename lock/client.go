@@ -35,7 +35,7 @@ type Client struct {
 	end  context.CancelFunc // ends life
 	ops  sync.WaitGroup     // open calls and running goroutines
 
-	// mu guards everything below and all states. Nobody holds it across I/O or
+	// mu guards everything below and all states. No goroutine holds it across I/O or
 	// while waiting, because that would stop a virtual clock.
 	mu      sync.Mutex
 	closed  bool
@@ -127,9 +127,8 @@ func (c *Client) overtake(serial uint64) {
 	}
 }
 
-// jitter takes up to a quarter off d. With one seed, the n-th draw of an owner
-// is always the same: a stream shared by all owners would depend on the order
-// in which their goroutines run.
+// jitter takes up to a quarter off d. With one seed, the n-th draw of an owner is always
+// the same. A stream shared by all owners would depend on the order of their goroutines.
 func (c *Client) jitter(s stateKey, n int, d time.Duration) time.Duration {
 	h := fnv.New64a()
 	h.Write([]byte(s.name))
@@ -184,8 +183,8 @@ func call[T any](ctx context.Context, c *Client, f func(context.Context) (T, err
 	}
 }
 
-// deadlineSlack is how much earlier than its context a connection may time out at
-// the deadline of both.
+// deadlineSlack is the time by which a connection may time out before its context, at the
+// deadline of both.
 const deadlineSlack = time.Millisecond
 
 // awaitEnd waits for the end of ctx if err is a timeout of the network at the

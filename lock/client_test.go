@@ -27,8 +27,8 @@ func TestNew_refusesARing(t *testing.T) {
 	}
 }
 
-// A process that starts again under its name is not taken for its own past, which
-// would cost each of its owners a request in vain.
+// A process that starts again under its name is not its own past. Otherwise each of its
+// owners would send a request in vain.
 func TestNew_requestsGoOnAfterARestart(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		for range 3 {
@@ -151,8 +151,8 @@ func inUse[T any](all []weak.Pointer[T]) (n int) {
 	return n
 }
 
-// A client forgets the name of a lock that nobody holds or waits for. Names often tell
-// of orders or customers, and there is no end of them.
+// A client forgets the name of a lock without a holder and without a waiter. Names often
+// tell of orders or customers, and there is no end of them.
 func TestClient_forgetsNames(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		ctx := t.Context()

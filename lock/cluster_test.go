@@ -58,8 +58,8 @@ func TestCluster_messagesForAllNodes(t *testing.T) {
 	}
 }
 
-// A node that has not been upgraded yet knows no sharded channels. A client that learnt
-// of them from another node tells everybody.
+// A node that has not been upgraded yet has no sharded channels. A client that learnt of
+// them from another node tells everybody.
 func TestCluster_aNodeThatIsNotUpgraded(t *testing.T) {
 	inCluster(t, func(t *testing.T, k *cluster) {
 		k.ask[1].Store(unsharded)

@@ -19,20 +19,20 @@ import (
 	"github.com/holdfast-go/holdfast/lock"
 )
 
-// cluster is two servers that share the slots. miniredis knows nothing of that, nor of
-// sharded channels.
+// cluster is two servers that share the slots. miniredis has none of that, nor sharded
+// channels.
 type cluster struct {
 	nodes [2]*world
 	first atomic.Int64 // the first slot of the second node
 	loads atomic.Int32 // how often a client has asked who has which slot
-	gone  atomic.Bool  // nobody answers that
+	gone  atomic.Bool  // no node answers that
 	ask   [2]atomic.Int32
 
 	mu   sync.Mutex
 	subs [2]map[string][]*server.Peer // by sharded channel
 }
 
-// What a node answers to the question whether it has sharded channels.
+// The answers of a node to the question for sharded channels.
 const (
 	sharded int32 = iota
 	unsharded
@@ -201,8 +201,8 @@ func (k *cluster) redis(change ...func(*redis.ClusterOptions)) *redis.ClusterCli
 	}
 	rdb := redis.NewClusterClient(opts)
 	k.nodes[0].t.Cleanup(func() { rdb.Close() })
-	// The Redis client asks a node what commands there are, and holds a mutex meanwhile,
-	// which stops a virtual clock if somebody else waits for that.
+	// The Redis client asks a node for its commands, and holds a mutex meanwhile. A
+	// goroutine that waits for that mutex stops a virtual clock.
 	rdb.Get(k.nodes[0].t.Context(), "job-2")
 	return rdb
 }

@@ -10,16 +10,15 @@ import (
 	"github.com/holdfast-go/holdfast/lock"
 )
 
-// flow is what some owners do with the lock "orders", step by step. A step returns what
-// it came to.
+// flow is the work of some owners with the lock "orders", step by step. A step returns
+// what it came to.
 type flow struct {
 	name   string
 	leases bool // a copy must not change the lease of the hold either
 	steps  func(t *testing.T, w *world) []func() string
 }
 
-// played is what a flow has shown after each step: what the step came to, and the state
-// of the lock.
+// played is a flow after each step: the result of the step, and the state of the lock.
 type played struct {
 	shown []string
 	sent  []entry // the script calls of the flow
@@ -45,7 +44,7 @@ func (f flow) play(t *testing.T, after, again int) (p played) {
 			if i == after && again < len(p.sent) { // a flow may send a look more or less
 				request = p.sent[again].request()
 			}
-			copies.Do(t.Context(), request...) // its answer goes to nobody
+			copies.Do(t.Context(), request...) // no caller gets its answer
 			p.shown = append(p.shown, came+"\n"+w.state(f.leases))
 		}
 	})
@@ -53,7 +52,7 @@ func (f flow) play(t *testing.T, after, again int) (p played) {
 }
 
 // state is who holds the lock and how often, and who has which place in its queue. With
-// leases, it is how long the hold lasts as well.
+// leases, the state has the rest of the hold as well.
 func (w *world) state(leases bool) string {
 	var b strings.Builder
 	owners, _ := w.server.HKeys("orders") // without the lock there are none

@@ -12,8 +12,8 @@ import (
 	"github.com/holdfast-go/holdfast/lock"
 )
 
-// hasty is a connection whose reads time out a moment before their deadline, as the
-// timer of a real connection may fire before that of the context.
+// hasty is a connection whose reads time out a moment before their deadline. The timer of
+// a real connection may also fire before that of the context.
 type hasty struct{ net.Conn }
 
 func (h hasty) SetReadDeadline(t time.Time) error {

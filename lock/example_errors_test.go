@@ -33,7 +33,7 @@ func ExampleClient_Acquire() {
 	// Output: working: true
 }
 
-// ErrBusy: leave the work to whoever does it already.
+// ErrBusy: leave the work to the owner of the lock, which does it already.
 func ExampleClient_TryAcquire() {
 	client, stop := start()
 	defer stop()
@@ -108,7 +108,7 @@ func Example_unknown() {
 // ErrRefused: nothing was done. It is safe to go on without the lock, or to ask
 // another server.
 func Example_refused() {
-	rdb := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1", MaxRetries: -1}) // nobody listens
+	rdb := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1", MaxRetries: -1}) // no server listens
 	defer rdb.Close()
 	client, err := lock.New(rdb)
 	if err != nil {
@@ -150,7 +150,7 @@ func Example_acks() {
 	// Output: lock: not enough replicas confirmed
 }
 
-// A context that ends is told as such, and so is a client that is closed.
+// An error names a context that has ended, and a client that is closed.
 func Example_ended() {
 	client, stop := start()
 	defer stop()

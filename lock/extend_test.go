@@ -14,7 +14,7 @@ import (
 	"github.com/holdfast-go/holdfast/lock"
 )
 
-// The holder of an extended hold is told when the extension ends, as with a lease.
+// The holder of an extended hold learns when the extension ends, as with a lease.
 func TestExtend_endsWithALoss(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		ctx := t.Context()

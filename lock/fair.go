@@ -24,13 +24,13 @@ var (
 )
 
 const (
-	// looksPerLease is how often a waiter looks in the lease of its place, at least.
+	// looksPerLease is the least number of looks of a waiter in the lease of its place.
 	looksPerLease = 3
 	// placeLeaseMin is the shortest lease of a place. The hold that a place becomes lasts
 	// no longer until its first renewal. So a short poll must not shorten it.
 	placeLeaseMin = 3 * time.Second
-	// lookBatch is how many places one look is for at most, so that a client with
-	// many waiters does not hold up the server.
+	// lookBatch is the largest number of places in one look, so that a client with many
+	// waiters does not hold up the server.
 	lookBatch = 1500
 )
 
@@ -61,14 +61,13 @@ func (c *Client) NewFairLock(name string) *FairLock { return &FairLock{c, name} 
 // Acquire waits for its turn until ctx ends or [Wait] is over. Without a wait it
 // is [Client.Acquire].
 //
-// An outage of the server does not end the wait of an owner that has a place. The
-// polls go on, and the owner continues at the end of the queue if its place is
-// gone. Only a failed acquire request ends the wait, with [ErrRefused] or
-// [ErrUnknown]: the first request, one for a new place, or one that confirms a
-// hand-off.
+// An outage of the server does not end the wait of an owner that has a place. The polls
+// go on, and the owner continues at the end of the queue if its place is gone. Only a
+// failed acquire request ends the wait, with [ErrRefused] or [ErrUnknown]. That is the
+// first request, one for a new place, or one that confirms a hand-off.
 //
-// If the wait ends and no server confirms that the owner has left the queue, the
-// error is ErrUnknown, joined with that of ctx if ctx has ended.
+// The error is ErrUnknown if the wait ends and no server confirms that the owner has left
+// the queue. If ctx has ended, its error is joined.
 func (l *FairLock) Acquire(ctx context.Context, opts ...AcquireOption) (*Hold, error) {
 	a := NewAcquire(opts)
 	return l.c.hold(ctx, l.name, a, !a.bounded, true)
@@ -100,7 +99,7 @@ func fairKeys(n names) (keys []string, args []any) {
 		[]any{unlockMessage, n.notes, millis(noteTime), millis(tokenRetention)}
 }
 
-// placeLease is how long a place lasts without another request.
+// placeLease is the time that a place lasts without another request.
 func (c *Client) placeLease() time.Duration {
 	return max(looksPerLease*c.cfg.safetyPoll, placeLeaseMin)
 }
@@ -287,8 +286,8 @@ func (c *Client) handed(channel, message string) {
 	l.places[i].told <- handOff{serial, token}
 }
 
-// run sends requests for all places of the line while there are any: at intervals,
-// at the end of the holder's lease, and after the confirmation of the
+// run sends requests for all places of the line while there are any: at intervals, and at
+// the end of the holder's lease. It also does so after the confirmation of the
 // subscription, because earlier messages are lost.
 func (l *line) run(pttl time.Duration) {
 	w, ready := l.c.hub.join(l.c.fairChannel(l.names))
@@ -378,7 +377,7 @@ func (s *state) quit(ctx context.Context, lease time.Duration, copied bool) (con
 	if in := s.dequeue(); !in && !copied || pending {
 		return !pending
 	}
-	s.gate <- struct{}{} // nobody else asks for a call
+	s.gate <- struct{}{} // no other goroutine asks for a call
 	return s.compensate(ctx, undo{lease: lease})
 }
 

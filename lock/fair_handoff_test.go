@@ -273,7 +273,7 @@ func TestFair_tokens(t *testing.T) {
 	})
 }
 
-// A release that finds nobody in the queue tells those who wait for the lock outside of
+// A release that finds the queue empty notifies those who wait for the lock outside of
 // it, as users of Client.Acquire do. One that hands the lock on does not wake them.
 func TestFair_releaseWakesAWaiterOutsideTheQueue(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {

@@ -25,8 +25,8 @@ func TestFair_looksAreSpread(t *testing.T) {
 	})
 }
 
-// Nobody releases the lock of a holder that has died. A waiter looks once at the end of
-// that lease, and within a millisecond.
+// No process releases the lock of a holder that has died. A waiter looks once at the end
+// of that lease, and within a millisecond.
 func TestFair_looksAtTheEndOfALease(t *testing.T) {
 	for _, f := range []struct {
 		latency, lease time.Duration
@@ -144,7 +144,7 @@ func TestFair_aSlowServer(t *testing.T) {
 }
 
 // A look of a client may overtake the first request of a new waiter. The waiter has no
-// place then, and knows that.
+// place then, and has learned that.
 func TestFair_aLookOvertakesAnAcquire(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		h := w.fairHolder()

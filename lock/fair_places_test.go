@@ -35,8 +35,8 @@ func (r *turns) wait(wg *sync.WaitGroup, c *lock.Client, who string) (cancel fun
 	return cancel
 }
 
-// Several owners of one process wait for the same lock as others do: each has a
-// place of its own, and all of them share one look.
+// Several owners of one process wait for the same lock as others do. Each has a place of
+// its own, and all of them share one look.
 func TestFair_placesOfOneClient(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		ctx := t.Context()

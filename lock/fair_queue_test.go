@@ -13,9 +13,10 @@ import (
 	"github.com/holdfast-go/holdfast/lock"
 )
 
-// A place is what the server needs to hand the lock on without a question: the request
-// that counts, the end of the place, the lease of the hold, and whom to tell. A look
-// changes the first two. The queue outlives its last place by one lease of it.
+// A place has all that the server needs to hand the lock on without a question. It has
+// the request that counts, the end of the place, the lease of the hold, and the channel
+// to notify. A look changes the first two. The queue outlives its last place by one lease
+// of it.
 func TestFairQueue_aPlaceAndItsLooks(t *testing.T) {
 	for name, f := range map[string]struct {
 		option lock.Option
@@ -64,8 +65,8 @@ func TestFairQueue_aPlaceAndItsLooks(t *testing.T) {
 	}
 }
 
-// Whoever is in the queue waits. Its members are gone when they give up, when the lock
-// was handed to them, and when they find it free.
+// An owner in the queue waits. Its members are gone when they give up, when the lock was
+// handed to them, and when they find it free.
 func TestFairQueue_hasThoseWhoWait(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -219,8 +220,8 @@ func TestFairQueue_aPlaceEnds(t *testing.T) {
 	}
 }
 
-// A holder dies, and its lease ends before a waiter has looked. Whoever comes then does
-// not overtake the waiter, but brings it the lock.
+// A holder dies, and its lease ends before a waiter has looked. A newcomer then does not
+// overtake the waiter, but brings it the lock.
 func TestFairQueue_aNewcomerHandsAFreeLockOn(t *testing.T) {
 	for _, waits := range []bool{false, true} {
 		t.Run(fmt.Sprint(waits), func(t *testing.T) {
@@ -250,7 +251,8 @@ func TestFairQueue_aNewcomerHandsAFreeLockOn(t *testing.T) {
 					t.Errorf("the first waiter has the lock after %v", d)
 				}
 				if waits {
-					// The newcomer knows how long the hold lasts, and does not look at once.
+					// The newcomer has read the rest of the hold, and does not look at
+					// once.
 					time.Sleep(500 * time.Millisecond)
 					if n := w.looksOf("new::1"); n != 1 {
 						t.Errorf("the newcomer looked %d times, want once, when it has subscribed", n)

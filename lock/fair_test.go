@@ -91,7 +91,7 @@ func TestFair_firstComeFirstServed(t *testing.T) {
 		if got := strings.Join(r.who, ""); got != "abcdefgh" {
 			t.Errorf("served %s", got)
 		}
-		// Each turn takes 100ms and the way of one release, and nobody waits for a look.
+		// Each turn takes 100ms and the way of one release, and no waiter needs a look.
 		if d := time.Since(start); d > 850*time.Millisecond {
 			t.Errorf("8 turns took %v", d)
 		}
@@ -132,8 +132,8 @@ func TestFair_requests(t *testing.T) {
 	})
 }
 
-// Whatever becomes of a waiter, at each place in the queue, the others get the lock
-// in their order, and nobody gets it twice.
+// A waiter may fail at each place in the queue. The others get the lock in their order,
+// and none gets it twice.
 func TestFair_aWaiterFails(t *testing.T) {
 	fates := map[string]struct {
 		fate func(w *world, cut func(), cancel func())
@@ -402,7 +402,7 @@ func TestFair_aHandOffIsNoLongerThanTheLease(t *testing.T) {
 	})
 }
 
-// A failover that forgets lock and queue costs the order, and nobody waits for ever.
+// A failover that forgets lock and queue costs the order, and no waiter waits for ever.
 func TestFair_aFailoverForgetsTheQueue(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		r := newTurns(t)
@@ -422,8 +422,9 @@ func TestFair_aFailoverForgetsTheQueue(t *testing.T) {
 	})
 }
 
-// A failover that forgets a release leaves a hold that nobody has. Whoever released it
-// must not take it for its own: the lock was handed to somebody else meanwhile.
+// A failover that forgets a release leaves a ghost: a hold without an owner. The owner
+// that released it must not take it for its own: the server handed the lock to another
+// one meanwhile.
 func TestFair_aFailoverForgetsTheRelease(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		ctx := t.Context()
@@ -519,7 +520,7 @@ func TestFair_besideTheOtherFormats(t *testing.T) {
 	})
 }
 
-// Many clients with cancelled waits: nobody overlaps, tokens grow, nothing is left.
+// Many clients with cancelled waits: no holds overlap, tokens grow, nothing is left.
 func TestFair_herd(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		r := newTurns(t)

@@ -46,8 +46,8 @@ func TestRetry_sameRequestHasOneEffect(t *testing.T) {
 
 func noRetries(o *redis.Options) { o.MaxRetries = -1 }
 
-// inBothWays runs f with a Redis client that knows nothing of the deadlines of
-// contexts, and with one that keeps them, which the lock then leaves to it.
+// inBothWays runs f with a Redis client that ignores the deadlines of contexts, and with
+// one that keeps them. The lock leaves deadlines to the second one.
 func inBothWays(t *testing.T, name string, f func(t *testing.T, change func(*redis.Options))) {
 	t.Run(name+"/go-redis defaults", func(t *testing.T) { f(t, func(*redis.Options) {}) })
 	t.Run(name+"/ContextTimeoutEnabled", func(t *testing.T) {
@@ -85,8 +85,8 @@ func TestLock_unknownOutcomeIsTakenBack(t *testing.T) {
 	})
 }
 
-// A request that the network held back until after its compensation must not
-// take the lock for an owner who went away.
+// The network keeps a request back until after its compensation. The request must not
+// take the lock for an owner that went away.
 func TestLock_lateRequestIsCancelled(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		ctx := t.Context()
@@ -332,9 +332,9 @@ func TestReplicaAcks(t *testing.T) {
 	})
 }
 
-// A server that cannot be reached, or that answers with an error, has not taken
-// the lock. The caller is told so, as fast as by any other command, and nothing
-// has to be taken back.
+// A server that cannot be reached, or that answers with an error, has not taken the lock.
+// The call returns that error as fast as any other command, and nothing has to be taken
+// back.
 func TestLock_refused(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		ctx := t.Context()
@@ -404,8 +404,8 @@ func TestLock_refusedTheSecondTime(t *testing.T) {
 	})
 }
 
-// A server that comes back after the tries of a compensation must not keep others
-// out for the rest of a lease that nobody uses.
+// A server that comes back after the tries of a compensation must not keep others out for
+// the rest of an unused lease.
 func TestLock_isTakenBackWhenTheServerComesBack(t *testing.T) {
 	for _, closed := range []bool{false, true} {
 		inBubble(t, func(t *testing.T, w *world) {

@@ -7,8 +7,8 @@ import (
 	"github.com/holdfast-go/holdfast/lock"
 )
 
-// A leader holds its lock for longer than an idle counter is kept. Whoever
-// comes next must not get a token that the leader's writes could pass for.
+// A leader holds its lock for longer than an idle counter is kept. The next holder must
+// not get a token that the leader's writes could pass for.
 func TestFencing_growsAfterALongHold(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		ctx := t.Context()
@@ -53,8 +53,8 @@ func TestFencing_growsAfterARollback(t *testing.T) {
 	})
 }
 
-// The server keeps the last token for seven days after it was given, and for no longer:
-// names that are used once must not fill it.
+// The server keeps the last token for seven days after it was given, and for no longer.
+// Names that are used once must not fill it.
 func TestFencing_lastTokenIsKeptForAWeek(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		l := w.client(lock.WithFencing()).NewLock("orders", "a")

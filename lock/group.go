@@ -392,6 +392,6 @@ func (g *group) each(f func(i int, m Locker)) {
 	wg.Wait()
 }
 
-// giveBackGrace is how long a failed round waits for the release of its members.
-// The release itself goes on.
+// giveBackGrace is the time for which a failed round waits for the release of its
+// members. The release itself goes on.
 const giveBackGrace = 500 * time.Millisecond

@@ -140,8 +140,8 @@ func TestMultiLock_ofMembersThatNeverEnd(t *testing.T) {
 	})
 }
 
-// A lease that ends exactly when the last member is granted is over: nobody may take
-// what is left of it for a hold without an end.
+// A lease that ends exactly when the last member is granted is over. The rest of it is no
+// hold without an end.
 func TestMultiLock_leaseEndsWithTheLastGrant(t *testing.T) {
 	inBubble(t, func(t *testing.T, _ *world) {
 		first := &foreign{grant: lock.Grant{Lease: time.Second}}

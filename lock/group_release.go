@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// deep is a member that knows its unanswered releases, and can release more
-// holds together with them.
+// deep is a member that lists its unanswered releases, and can release more holds
+// together with them.
 type deep interface {
 	unlockAlso(ctx context.Context, levels int) (remaining int, err error)
 	// settleOpen makes one attempt at every request whose outcome is open. It
@@ -53,9 +53,9 @@ func (g *group) settleMember(ctx context.Context, i int) error {
 	return m.settleOpen(node)
 }
 
-// unlockAll releases holds, levels[i] of member i, all members concurrently. If
-// these are the last holds of the group, it also settles what is open at the
-// other members, because the group is free only if they are.
+// unlockAll releases holds, levels[i] of member i, all members concurrently. If these are
+// the last holds of the group, it also settles the open releases of the other members.
+// The group is free only if they are.
 func (g *group) unlockAll(ctx context.Context, levels []int, last bool) []error {
 	errs := make([]error, len(g.members))
 	g.each(func(i int, _ Locker) {
@@ -124,10 +124,10 @@ func count(levels []level) []int {
 	return n
 }
 
-// orphan reports whether a member may need a release although its acquire
-// failed. Either its outcome is unknown and nobody else takes it back, or it
-// was lost before and has not reported that. orphan leaves a member alone that
-// an outer level holds, because the release would take that hold.
+// orphan reports whether a member may need a release although its acquire failed. Either
+// its outcome is unknown and no other call takes it back, or it was lost before and has
+// not reported that. orphan leaves a member alone that an outer level holds, because the
+// release would take that hold.
 func (g *group) orphan(i int, err error) bool {
 	_, own := g.members[i].(ended)
 	if !errors.Is(err, ErrLost) && (own || !errors.Is(err, ErrUnknown)) {

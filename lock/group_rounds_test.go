@@ -102,7 +102,7 @@ func TestMultiLock_aDeadlockEnds(t *testing.T) {
 	})
 }
 
-// A failed round waits for a slow release, so that its caller knows the outcome.
+// A failed round waits for a slow release, so that its caller learns the outcome.
 func TestMultiLock_waitsForASlowRelease(t *testing.T) {
 	inBubbles(t, 2, func(t *testing.T, s *servers) {
 		ctx := t.Context()
@@ -197,8 +197,8 @@ func TestGroup_unlockWithoutAHold(t *testing.T) {
 	}
 }
 
-// The caller's context ends while a member is asked, and the member says something
-// else: the caller learns of the context, and whether the outcome is known.
+// The caller's context ends during the request to a member, and the member says something
+// else. The caller learns of the context, and of an unknown outcome.
 func TestGroup_contextEndsDuringARound(t *testing.T) {
 	for name, group := range groups {
 		for _, said := range []error{lock.ErrBusy, lock.ErrUnknown} {

@@ -70,8 +70,8 @@ func TestMultiLock_forgetsItsMembers(t *testing.T) {
 	}) // which checks that no goroutine waits for a loss
 }
 
-// The group is lost during a release of its inner hold, which is how it learns of
-// that: the release ends all holds, and tells every failure.
+// The group is lost, and the release of its inner hold discovers that. The release ends
+// all holds, and reports every failure.
 func TestGroup_lossFoundByARelease(t *testing.T) {
 	errLate := errors.New("the server is down, too")
 	for name, group := range groups {
@@ -116,7 +116,7 @@ func TestGroup_lossFoundByARelease(t *testing.T) {
 	}
 }
 
-// A group is lost that has a group as a member: the members of that are left to their
+// A group is lost that has a group as a member. The members of that are left to their
 // leases, unless its owner holds it beside the outer group.
 func TestGroup_lossOfAnOuterGroup(t *testing.T) {
 	for name, group := range groups {
@@ -155,8 +155,8 @@ func TestGroup_lossOfAnOuterGroup(t *testing.T) {
 	}
 }
 
-// A member of a group is lost before the group asks for it, and its owner was not told
-// yet: the group fails once, and resolves that.
+// A member of a group is lost before the group asks for it, and its owner has not learned
+// that yet. The group fails once, and resolves that.
 func TestGroup_aMemberThatWasLostBefore(t *testing.T) {
 	for name, group := range groups {
 		t.Run(name, func(t *testing.T) {
@@ -214,8 +214,8 @@ func TestGroup_unlockOfALossIsBounded(t *testing.T) {
 	}
 }
 
-// The group is lost and released while its owner asks for one more hold: that acquire
-// tells of the loss, too, and not of another owner.
+// The group is lost and released while its owner asks for one more hold. That acquire
+// reports the loss, too, and not another owner.
 func TestMultiLock_lostAndReleasedWhileItIsTakenAgain(t *testing.T) {
 	inBubbles(t, 2, func(t *testing.T, s *servers) {
 		ctx := t.Context()

@@ -28,8 +28,8 @@ func nested(t *testing.T, ctx context.Context, l lock.Locker) {
 	}
 }
 
-// The release of an inner hold is not answered, and the outer one is released
-// after it: no member may be left with a hold that is renewed for ever.
+// The release of an inner hold is not answered, and the outer one is released after it.
+// No member may be left with a hold that is renewed for ever.
 func TestGroup_unknownInnerRelease(t *testing.T) {
 	for name, group := range groups {
 		t.Run(name, func(t *testing.T) {
@@ -131,8 +131,8 @@ func TestGroup_lossEndsRenewal(t *testing.T) {
 	}
 }
 
-// The group is lost while its owner asks for one more hold, of a member that does
-// not answer: neither that acquire nor the members it has got so far may last.
+// The group is lost while its owner asks for one more hold, of a member that does not
+// answer. Neither that acquire nor the members it has got so far may last.
 func TestMultiLock_lossEndsAnAcquire(t *testing.T) {
 	inBubbles(t, 3, func(t *testing.T, s *servers) {
 		ctx := t.Context()

@@ -350,7 +350,7 @@ func TestExtend_leastDuration(t *testing.T) {
 	})
 }
 
-// Shutdown releases more locks than it has workers before it returns.
+// Shutdown releases more locks than it has goroutines before it returns.
 func TestShutdown_ofManyHolds(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		c := w.client()

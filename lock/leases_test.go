@@ -155,8 +155,9 @@ func TestLost_membersLastUntilTheirLeases(t *testing.T) {
 	})
 }
 
-// ForceUnlock tells all who work under the lock in its client, each once and in order, even
-// those who have lost it without knowing. A holder whose lease ends meanwhile is told once.
+// ForceUnlock tells all who work under the lock in its client, each once and in order,
+// even those who have lost it without knowing. A holder whose lease ends meanwhile is
+// notified once.
 func TestForceUnlock_tellsHolders(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		ctx := t.Context()

@@ -18,8 +18,8 @@ import (
 
 type requestKey struct{}
 
-// The observer is told of every outcome with the context of the caller, and a
-// logger beside it takes nothing from it.
+// The observer gets every outcome with the context of the caller, and a logger beside it
+// takes nothing from it.
 func TestObserver_outcomes(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		var acquires []lock.AcquireResult

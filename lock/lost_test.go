@@ -20,9 +20,9 @@ func closed(ch <-chan struct{}) bool {
 	}
 }
 
-// The release of an inner hold may have arrived, and leaves the lock the lease
-// of the outer one: whoever works under that must learn when it ends, though
-// the inner lease was to be longer.
+// The release of an inner hold may have arrived, and leaves the lock the lease of the
+// outer one. An owner that works under that must learn when it ends, though the inner
+// lease was to be longer.
 func TestLost_byTheOuterLeaseWhileAReleaseIsOpen(t *testing.T) {
 	for name, inner := range map[string][]lock.AcquireOption{"longer lease": {lock.Lease(time.Minute)}, "renewed": nil} {
 		t.Run(name, func(t *testing.T) {
@@ -99,9 +99,8 @@ func TestUnlock_leaseEndsWhileAnAcquireIsTakenBack(t *testing.T) {
 	})
 }
 
-// What was granted too late to be of use was granted for all that: the caller
-// has held nothing that it could have lost, and the outcome is as unknown as
-// that of an acquire without an answer.
+// A grant may come too late to be of use. The caller has held nothing that it could have
+// lost, and the outcome is as unknown as that of an acquire without an answer.
 func TestLock_answerAfterTheLease(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		ctx := t.Context()
@@ -115,9 +114,9 @@ func TestLock_answerAfterTheLease(t *testing.T) {
 	})
 }
 
-// Whoever does not know what came of the release of an inner hold asks again,
-// for as long as it takes. The outer hold must be there in the end, or known to
-// be lost: a release that the server has forgotten would be carried out twice.
+// An owner with an unknown release of an inner hold asks again, for as long as it takes.
+// The outer hold must be there in the end, or be reported as lost. Otherwise the server
+// would carry out twice a release that it has forgotten.
 func TestUnlock_ofAnInnerHoldAgainAndAgain(t *testing.T) {
 	for _, every := range []time.Duration{6 * time.Second, 25 * time.Second, 40 * time.Second} {
 		t.Run(every.String(), func(t *testing.T) {
@@ -174,9 +173,9 @@ func TestLost_notWhileAnInnerLeaseLasts(t *testing.T) {
 	})
 }
 
-// The release of an inner hold gives the outer one its whole lease, counted from
-// when it was carried out: that may have been an earlier try than the one that
-// is answered.
+// The release of an inner hold gives the outer one its whole lease, from the moment of
+// the release on the server. That may have been an earlier try than the one that is
+// answered.
 func TestLost_countsFromTheFirstTryOfARelease(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		ctx := t.Context()
@@ -210,7 +209,7 @@ func TestLock_nestedArrivesOnceMore(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		ctx := t.Context()
 		l := w.client().NewLock("orders", "a")
-		for range 3 { // the last one by a script that the server knows
+		for range 3 { // the last one by a script that the server has
 			must[lock.Grant](t)(l.Lock(ctx, lock.Lease(2*time.Second), lock.Wait(time.Minute)))
 		}
 		all := w.arrived()
@@ -233,8 +232,8 @@ func TestLock_nestedArrivesOnceMore(t *testing.T) {
 	})
 }
 
-// The caller of an inner function must not be let in when the hold around it is
-// lost, nor the outer one be told that there never was any.
+// An acquire in an inner function must fail when the hold around it is lost. The outer
+// one must report the loss, and not that there never was a hold.
 func TestLost_staysUntilUnlockHasSaidSo(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		ctx := t.Context()
@@ -257,8 +256,8 @@ func TestLost_staysUntilUnlockHasSaidSo(t *testing.T) {
 	})
 }
 
-// A key of another type is nobody's lock: that is an answer, and no reason to
-// ask again.
+// A key of another type is no owner's lock: that is an answer, and no reason to ask
+// again.
 func TestUnlock_ofAKeyOfAnotherType(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		ctx := t.Context()

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// memberWait is how long a round of [MultiLock.Lock] waits per member before it
-// releases everything and starts again. It ends a deadlock of two owners who
+// memberWait is the time for which a round of [MultiLock.Lock] waits for each member
+// before it releases everything and starts again. It ends a deadlock of two owners who
 // take the same locks in different order.
 const memberWait = 1500 * time.Millisecond
 

@@ -27,10 +27,9 @@ const fairChannelStart = "holdfast_fair:"
 // note is the key with the last request of an owner.
 func (n names) note(field string) string { return n.notes + field }
 
-// newNames derives the keys by Redisson's rule: it wraps a plain name in
-// braces, and uses a name with its own hash tag as it is. It refuses a name
-// whose braces are no hash tag, because Redisson's auxiliary keys would be in
-// other slots.
+// newNames derives the keys by Redisson's rule. It wraps a plain name in braces, and uses
+// a name with its own hash tag as it is. It refuses a name whose braces are no hash tag,
+// because Redisson's auxiliary keys would be in other slots.
 func newNames(name string) (names, error) {
 	if name == "" {
 		return names{}, errors.New("lock: the name is empty")

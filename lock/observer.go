@@ -21,7 +21,7 @@ type Observer struct {
 	// RenewalFailed: the server did not answer a renewal. The watchdog retries
 	// while the lease lasts.
 	RenewalFailed func(name, owner string, err error)
-	// Lost: the lease ended, or the server no longer knows the hold.
+	// Lost: the lease ended, or the server no longer has the hold.
 	Lost func(name, owner string, held time.Duration)
 
 	// AcquireDone: an acquire has ended, granted or not. ctx is the caller's,

@@ -41,7 +41,7 @@ var (
 // first acquire of a client.
 const shardsPatience = 100 * time.Millisecond
 
-// What a client knows of the channels of its servers.
+// The states of a client's answer to the question for sharded channels.
 const (
 	shardsUnknown int32 = iota
 	shardsAsked
@@ -49,9 +49,9 @@ const (
 	shardsKnown
 )
 
-// script returns a notifying script for the servers of the client. Until the client
-// knows that they have sharded channels, it notifies all nodes, and waiters on
-// sharded channels find a free lock when they poll.
+// script returns a notifying script for the servers of the client. Until the servers have
+// said that they have sharded channels, the client notifies all nodes. Waiters on sharded
+// channels find a free lock when they poll.
 func (c *Client) script(n notifying) *redis.Script {
 	if c.shards.Load() == shardsKnown {
 		return n.sharded

@@ -7,10 +7,9 @@ import (
 	"time"
 )
 
-// RedLock is held while a majority of its members is held. Put each member on
-// an independent server. If fewer members than a majority are held, the group
-// is lost: the others are no longer renewed, and end with their leases or with
-// Unlock.
+// RedLock is held while a majority of its members is held. Put each member on an
+// independent server. If fewer members than a majority are held, the group is lost. The
+// client renews the others no longer, and they end with their leases or with Unlock.
 //
 // Following the Redlock algorithm, RedLock asks all members in parallel with a
 // short timeout. The hold is valid for the lease less the time of the acquire,

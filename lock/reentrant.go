@@ -23,12 +23,11 @@ import (
 //
 // # Losing a lock
 //
-// The owner loses its hold when the server says so, or when the lease runs out
-// by the owner's clock. That clock starts when the owner sends the last
-// successful acquire or renewal, and ends 1% and 2ms early, so it needs no
-// answer from the server. It is the monotonic clock, which on Linux stops while
-// a virtual machine is suspended: guard the resource with the fencing token if
-// that can happen.
+// The owner loses its hold when the server says so, or when the lease runs out by the
+// owner's clock. That clock starts when the owner sends the last successful acquire or
+// renewal, and ends 1% and 2ms early. So it needs no answer from the server. It is the
+// monotonic clock, which on Linux stops while a virtual machine is suspended. Guard the
+// resource with the fencing token if that can happen.
 //
 // [Reentrant.Lost] and [Reentrant.Context] notify of a loss. The next Unlock
 // returns [ErrLost], once for all holds. Until then an acquire returns it too,
@@ -36,10 +35,10 @@ import (
 //
 // # Unknown outcomes
 //
-// Every request carries a serial and its hold, and the server remembers the
-// last request of each owner until ten seconds after the hold. So a request
-// that the network or the Redis client repeats has one effect, and a request
-// that arrives after a later one of its owner has none.
+// Every request carries a serial and its hold, and the server remembers the last request
+// of each owner until ten seconds after the hold. So a request that the network or the
+// Redis client repeats has one effect. A request that arrives after a later one of its
+// owner has none.
 //
 // The lock takes back an acquire without an answer before the call returns, or
 // in the background if that is not answered either. If no request arrives, the
@@ -68,9 +67,9 @@ var (
 // All goroutines that use the same owner can hold the lock at once, because the
 // lock is reentrant. To exclude them from each other, use [Client.Acquire].
 //
-// Every call fails for an empty name, for an owner that is empty or starts with
-// a colon, and for a name with braces that are no hash tag, as "a}b": its keys
-// could not share a slot of a cluster.
+// Every call fails for an empty name, for an owner that is empty or starts with a colon,
+// and for a name with unusual braces. Such braces are no hash tag, as in "a}b", so its
+// keys could not share a slot of a cluster.
 func (c *Client) NewLock(name, owner string) *Reentrant {
 	if name != "" {
 		name = c.cfg.prefix + name
@@ -141,9 +140,9 @@ func (l *Reentrant) Extend(ctx context.Context, d time.Duration) error {
 	return s.extend(ctx, d)
 }
 
-// Remaining returns the time to the end of the current hold without a renewal
-// or extension, by the clock of this process, or 0 without a hold. It does not
-// ask the server.
+// Remaining returns the time to the end of the current hold without a renewal or
+// extension, by the clock of this process. It returns 0 without a hold. It does not ask
+// the server.
 func (l *Reentrant) Remaining() time.Duration {
 	l.c.mu.Lock()
 	s := l.c.states[l.key]
@@ -277,8 +276,8 @@ func (l *Reentrant) IsLocked(ctx context.Context) (bool, error) {
 	})
 }
 
-// TTL asks the server for the rest of the lease, whoever holds the lock: 0 if
-// it is free, negative if it never ends.
+// TTL asks the server for the rest of the lease of any owner: 0 if the lock is free,
+// negative if it never ends.
 func (l *Reentrant) TTL(ctx context.Context) (time.Duration, error) {
 	return ask(ctx, l, "read lease", func(ctx context.Context, s *state) (time.Duration, error) {
 		// go-redis returns -1 and -2 unscaled, in nanoseconds.
@@ -291,9 +290,9 @@ func (l *Reentrant) TTL(ctx context.Context) (time.Duration, error) {
 	})
 }
 
-// ForceUnlock frees the lock, whoever holds it, and reports whether it was
-// held. A holder in this client is notified of the loss at once, a holder
-// elsewhere at its next renewal or release.
+// ForceUnlock frees the lock of any owner, and reports whether it was held. A holder in
+// this client is notified of the loss at once, a holder elsewhere at its next renewal or
+// release.
 func (l *Reentrant) ForceUnlock(ctx context.Context) (bool, error) {
 	s, err := l.enter()
 	if err != nil {

@@ -219,8 +219,8 @@ func TestReentrant_refusesBadLease(t *testing.T) {
 	})
 }
 
-// A resource that checks tokens refuses the older holder only if they grow
-// from hold to hold, and accepts its own holder only if they do not change.
+// A resource that checks tokens refuses the older holder only if they grow from hold to
+// hold. It accepts its own holder only if they do not change.
 func TestReentrant_fencing(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		ctx := t.Context()
@@ -272,7 +272,7 @@ func TestReentrant_forceUnlock(t *testing.T) {
 	})
 }
 
-// One request and one answer each: that is what a lock costs per use.
+// A use of a lock costs one request and one answer each.
 func TestReentrant_cost(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		ctx := t.Context()
@@ -349,8 +349,8 @@ func TestReentrant_contextWithCancel(t *testing.T) {
 	})
 }
 
-// ForceUnlock that got no answer, or an error for one, does not claim to have freed the
-// lock.
+// ForceUnlock that got no answer, or an error for one, does not report that it has freed
+// the lock.
 func TestForceUnlock_withoutSuccess(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		ctx := t.Context()

@@ -217,7 +217,7 @@ func (s *state) releaseWithin(ctx context.Context, levels int) (int, error) {
 	s.c.mu.Lock()
 	defer s.c.mu.Unlock()
 	if errors.Is(err, ErrLost) && s.lost {
-		s.lost, s.cur = false, nil // its owner knows
+		s.lost, s.cur = false, nil // its owner has learned of it
 	}
 	return left, err
 }
@@ -251,9 +251,9 @@ func (s *state) giveBack(ctx context.Context, levels int, persist bool) (int, er
 	after := func() {}
 	var outer time.Time // when outer holds that are lost by now end on the server
 	if left > 0 && !time.Now().Before(s.deadline()) {
-		// The outer holds have outlived their leases, and only these have
-		// kept the lock: they are lost from here on. The server is told of what
-		// may be left of their leases, so that nobody has the lock before.
+		// The outer holds have outlived their leases, and only these have kept the lock:
+		// they are lost from here on. The release names the rest of their leases to the
+		// server, so that no other owner has the lock before.
 		for _, h := range s.holds[:left] {
 			if h.until.After(outer) {
 				outer = h.until
@@ -300,9 +300,9 @@ func (s *state) giveBack(ctx context.Context, levels int, persist bool) (int, er
 	return left, err
 }
 
-// inherit keeps the lease of the holds above left for the renewed ones below: their
-// release leaves the lock as it is for as long as a renewal would. The holds above
-// may have kept it while no renewal came through. The caller holds mu.
+// inherit keeps the lease of the holds above left for the renewed ones below. Their
+// release leaves the lock as it is until the next renewal would come. The holds above may
+// have kept it while no renewal came through. The caller holds mu.
 func (s *state) inherit(left int) {
 	if !slices.ContainsFunc(s.holds[:left], func(h hold) bool { return h.renewed && !h.releasing }) {
 		return

@@ -27,15 +27,15 @@ func (w *world) refuse() (end func()) {
 	return func() { over.Store(true) }
 }
 
-// dropReleases loses the answers to all releases. The server carries them out, if it
-// knows the script.
+// dropReleases loses the answers to all releases. A server that has the script carries
+// them out.
 func (w *world) dropReleases() {
 	f := func(cmd string, args []string) bool { return entry{cmd: cmd, args: args}.releases() }
 	w.drop.Store(&f)
 }
 
-// A release is repeated soon after a hiccup of the server, and after an outage in
-// about the same time as it has lasted, or in a second.
+// The client repeats a release soon after a hiccup of the server. After an outage it does
+// so in about the same time as that has lasted, or in a second.
 func TestUnlock_repeatsUntilTheServerAnswers(t *testing.T) {
 	for _, outage := range []time.Duration{30 * time.Millisecond, 300 * time.Millisecond, 3 * time.Second} {
 		t.Run(outage.String(), func(t *testing.T) {
@@ -137,8 +137,8 @@ func TestUnlock_countsNothingBesideAnError(t *testing.T) {
 	}
 }
 
-// An acquire first settles the release that was not answered: the hold of that
-// release is no outer hold of the new one, and the others are still there.
+// An acquire first settles the release that was not answered. The hold of that release is
+// no outer hold of the new one, and the others are still there.
 func TestLock_afterAReleaseWithoutAnAnswer(t *testing.T) {
 	for name, carriedOut := range map[string]bool{"lost answer": true, "lost request": false} {
 		for depth := 1; depth <= 2; depth++ {
@@ -177,8 +177,8 @@ func TestLock_afterAReleaseWithoutAnAnswer(t *testing.T) {
 	}
 }
 
-// As long as a release has no answer, nobody knows what an acquire would be within.
-// The acquire says so after one more try, and takes nothing.
+// As long as a release has no answer, an acquire cannot say which hold it would be
+// within. The acquire says so after one more try, and takes nothing.
 func TestLock_whileAReleaseHasNoAnswer(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		ctx := t.Context()
@@ -208,7 +208,7 @@ func TestLock_whileAReleaseHasNoAnswer(t *testing.T) {
 	})
 }
 
-// Whoever has released a hold cannot lose it any more, with or without an answer.
+// An owner that has released a hold cannot lose it any more, with or without an answer.
 func TestUnlock_withoutAnAnswerUntilTheLeaseEnds(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		ctx := t.Context()

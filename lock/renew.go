@@ -142,8 +142,8 @@ func (c *Client) renewDue() {
 	renew(node)()
 }
 
-// assign finds the master of each lock in a cluster, and sorts the batch by it,
-// because the outcome of one node says nothing about another.
+// assign finds the master of each lock in a cluster, and sorts the batch by it. The
+// outcome of one node says nothing about another.
 func (c *Client) assign(batch []*renewal) {
 	cluster, ok := c.rdb.(*redis.ClusterClient)
 	if !ok {

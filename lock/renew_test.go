@@ -72,7 +72,7 @@ func TestWatchdog_survivesAFailedRenewal(t *testing.T) {
 	})
 }
 
-// Nobody answers, so only the holder's own clock can tell that it has to stop.
+// The server does not answer, so only the holder's own clock can stop it.
 func TestLost_onAHungServer(t *testing.T) {
 	tests := []struct {
 		name  string
@@ -307,8 +307,8 @@ func TestWatchdog_requestsToACluster(t *testing.T) {
 	})
 }
 
-// A holder that has lost the lock by its own clock tells the server, so that
-// nobody waits for a lease that nobody is under.
+// A holder that has lost the lock by its own clock notifies the server, so that no waiter
+// waits for an unused lease.
 func TestLost_isGivenBack(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		ctx := t.Context()

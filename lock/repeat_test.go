@@ -103,8 +103,8 @@ func TestCopy_ofARelease(t *testing.T) {
 	})
 }
 
-// An acquire goes out twice, and the answer to the second one is that somebody else
-// has the lock. The first one arrives when the lock is free: nobody waits for it.
+// An acquire goes out twice, and the answer to the second one is that somebody else has
+// the lock. The first one arrives when the lock is free, and no call waits for it.
 func TestCopy_ofARefusedAcquire(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		ctx := t.Context()
@@ -125,8 +125,8 @@ func TestCopy_ofARefusedAcquire(t *testing.T) {
 	})
 }
 
-// The network keeps a copy of an acquire for long. By then its hold is
-// released, and nobody would release a second one.
+// The network keeps a copy of an acquire for long. By then its hold is released, and no
+// call would release a second one.
 func TestCopy_ofAnAcquireAfterItsRelease(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		ctx := t.Context()
@@ -182,8 +182,8 @@ func TestCopy_ofARenewal(t *testing.T) {
 	})
 }
 
-// A renewal that arrives after the release of the hold that was renewed does
-// not keep the outer one, which has a lease of its own.
+// A renewal may arrive after the release of its hold. It does not renew the outer hold,
+// which has a lease of its own.
 func TestCopy_ofARenewalOfAnInnerHold(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		ctx := t.Context()
@@ -200,8 +200,8 @@ func TestCopy_ofARenewalOfAnInnerHold(t *testing.T) {
 	})
 }
 
-// The serials of a client that has started again go on where those of the one
-// before ended, also when the clock of its machine was set back meanwhile.
+// The serials of a restarted client go on where those of the earlier process ended. That
+// also holds after the clock of its machine was set back.
 func TestCopy_ofAnEarlierProcess(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		ctx := t.Context()
@@ -233,8 +233,8 @@ func TestSerial_behindThatOfTheServer(t *testing.T) {
 	})
 }
 
-// A release that the network held back does not lengthen the lease of the
-// outer hold: its owner counts from when it was granted.
+// A release that the network delays does not lengthen the lease of the outer hold: its
+// owner counts from the grant.
 func TestUnlock_neverLengthens(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		ctx := t.Context()
@@ -253,7 +253,7 @@ func TestUnlock_neverLengthens(t *testing.T) {
 	})
 }
 
-// The same for an acquire within a hold that is taken back.
+// The same for an inner acquire that is undone.
 func TestLock_takenBackNeverLengthens(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		ctx := t.Context()
@@ -274,7 +274,7 @@ func TestLock_takenBackNeverLengthens(t *testing.T) {
 	})
 }
 
-// What a renewed hold knows about its lease never runs ahead of the server.
+// The view that a renewed hold has of its lease never runs ahead of the server.
 func TestUnlock_ofAnInnerHoldIsNoRenewal(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		ctx := t.Context()
@@ -295,8 +295,8 @@ func TestUnlock_ofAnInnerHoldIsNoRenewal(t *testing.T) {
 	})
 }
 
-// A copy of an acquire that arrives when the server has forgotten that it was taken
-// back keeps the lock from the others for one lease, and no longer.
+// A copy of an acquire may arrive when the server has forgotten that it was taken back.
+// It keeps the lock from the others for one lease, and no longer.
 func TestLock_lateAcquireOrphansTheLockForALease(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		rdb := w.redis(noRetries)

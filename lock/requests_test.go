@@ -16,7 +16,7 @@ import (
 	"github.com/holdfast-go/holdfast/lock"
 )
 
-// What the fair lock keeps on the server, beside the lock itself.
+// The keys of the fair lock on the server, beside the lock itself.
 const (
 	queueKey  = "holdfast_fair_queue:{orders}"
 	placesKey = "holdfast_fair_places:{orders}"
@@ -198,7 +198,7 @@ func (w *world) queued() []string {
 	return queue
 }
 
-// fairHolder is somebody who has the lock, and the server knows the scripts.
+// fairHolder is an owner that has the lock, and the server has the scripts.
 func (w *world) fairHolder() *lock.Hold {
 	w.t.Helper()
 	w.knowsFair()
@@ -219,8 +219,8 @@ func (w *world) asked(owner string) int {
 // acquires is the beginning of the script of an acquire.
 const acquires = "-- Takes one hold."
 
-// knows makes the server know the scripts of a named lock.
-func (w *world) knows() {
+// loadScripts gives the server the scripts of a named lock.
+func (w *world) loadScripts() {
 	w.t.Helper()
 	l := w.client().NewLock("orders", "first")
 	must[lock.Grant](w.t)(l.Lock(w.t.Context()))

@@ -29,18 +29,18 @@ var (
 )
 
 const (
-	// unlockMessage is what Redisson publishes when a lock is freed.
+	// unlockMessage is the message that Redisson publishes when a lock is freed.
 	unlockMessage = "0"
-	// tokenRetention is how long the last fencing token is kept. While it is,
-	// tokens grow whatever the server's clock does.
+	// tokenRetention is the time for which the server keeps the last fencing token. While
+	// it is, tokens grow whatever the server's clock does.
 	tokenRetention = 7 * 24 * time.Hour
-	// noteTime is how long the last request of an owner is remembered when its
-	// hold has ended. It covers the retries of the Redis client and requests that
-	// the network held back.
+	// noteTime is the time for which the server remembers the last request of an owner
+	// after the end of its hold. It covers the retries of the Redis client and late
+	// requests.
 	noteTime = 30 * time.Second
 )
 
-// What acquire.lua answers.
+// The answers of acquire.lua.
 const (
 	replyGranted   = "granted"
 	replyBusy      = "busy"

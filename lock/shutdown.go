@@ -68,7 +68,7 @@ func (s *state) shutdown(ctx context.Context) error {
 	}
 	switch {
 	case errors.Is(err, ErrNotHeld) || errors.Is(err, ErrLost):
-		return nil // it is nobody's
+		return nil // it has no owner
 	case err != nil:
 		return fmt.Errorf("release %q: %w", s.key.name, err)
 	}

@@ -18,7 +18,8 @@ import (
 
 func keepsDeadlines(o *redis.Options) { o.ContextTimeoutEnabled = true }
 
-// From its start, Shutdown refuses calls: they could take a lock that nobody releases.
+// From its start, Shutdown refuses calls: they could take a lock that no call would
+// release.
 func TestShutdown_refusesCallsMeanwhile(t *testing.T) {
 	inBothWays(t, "", func(t *testing.T, change func(*redis.Options)) {
 		inBubble(t, func(t *testing.T, w *world) {
@@ -144,7 +145,7 @@ func TestShutdown_duringAnOutage(t *testing.T) {
 	})
 }
 
-// A loss that nobody has heard of stays one after the shutdown.
+// A loss that no call has reported stays one after the shutdown.
 func TestShutdown_afterALoss(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		c := w.client()

@@ -58,7 +58,7 @@ func (h hold) validUntil() time.Time { return h.until.Add(-margin(h.lease)) }
 // giving is a release of the innermost holds.
 type giving struct {
 	serial uint64
-	levels int // how many holds it gives back; 0 for no release
+	levels int // number of holds that it gives back; 0 for no release
 }
 
 // undo is an acquire of unknown outcome with an unanswered compensation. It is
@@ -74,15 +74,14 @@ type holding struct {
 	token   uint64
 	since   time.Time
 	lost    chan struct{}
-	enders  map[int]func(cause error) // told when the holding ends
+	enders  map[int]func(cause error) // called when the holding ends
 	nextEnd int
 	ended   bool
 	cause   error
 }
 
-// margin is the time by which an owner ends its lease before the server: 1% for
-// drift between the clocks, and 2ms for the granularity of expiry, but at most a
-// quarter.
+// margin is the time by which an owner ends its lease before the server. It has 1% for
+// drift between the clocks, and 2ms for the granularity of expiry, but at most a quarter.
 func margin(lease time.Duration) time.Duration {
 	return min(lease/100+2*time.Millisecond, lease/4)
 }
@@ -163,10 +162,10 @@ func (s *state) owed(now time.Time) time.Duration {
 	return d
 }
 
-// deadline is the end of the holds' lease for this client: counted from the send
-// of the last request that set it, and a margin early. A hold that is being
-// released extends nothing: its release may have arrived, and leaves the others
-// their lease. The caller holds mu.
+// deadline is the end of the holds' lease for this client. It counts from the send of the
+// last request that set it, and is a margin early. A hold that is being released extends
+// nothing: its release may have arrived, and leaves the others their lease. The caller
+// holds mu.
 func (s *state) deadline() time.Time {
 	var t time.Time
 	for i, h := range s.holds {
@@ -250,9 +249,9 @@ func (s *state) expire() {
 	after()
 }
 
-// loseByClock ends the holding as lost before the server has reported it, and
-// notifies the server, once and in the background, because nobody works under the
-// lock any more. The caller holds mu, and calls after without it.
+// loseByClock ends the holding as lost before the server has reported it. It notifies the
+// server, once and in the background, because no caller works under the lock any more.
+// The caller holds mu, and calls after without it.
 func (s *state) loseByClock() (after func()) {
 	cur, serial := s.cur, s.newSerial()
 	tell := s.lose()

@@ -13,12 +13,12 @@ import (
 )
 
 const (
-	// hubLinger is how long an unused subscription is kept, and then the
-	// connection: a lock that is handed on would otherwise cost two commands more.
+	// hubLinger is the time for which an unused subscription is kept, and then the
+	// connection. Without it, a lock that is handed on would cost two commands more.
 	hubLinger = time.Second
-	// hubQuiet is how long the connection may be silent before it is pinged, and
-	// how long an answer may take before it counts as broken. The writer looks once
-	// per hubQuiet, so each may take twice as long.
+	// hubQuiet is the time of silence after which the connection is pinged, and after
+	// which a missing answer means that it is broken. The writer looks once per hubQuiet,
+	// so each may take twice as long.
 	hubQuiet = 5 * time.Second
 	// hubBackoff and hubBackoffMax bound the pause after a failed connect.
 	hubBackoff    = 100 * time.Millisecond
@@ -30,16 +30,15 @@ const (
 // lock. It opens the connection for the first waiter and closes it shortly after the
 // last.
 //
-// A message wakes one waiter, because a free lock has room for one. Waiters wake
-// first come, first served. The first waiter of a channel also polls for all of
-// them: at intervals, and after each confirmation of the subscription, because
-// earlier messages are lost.
+// A message wakes one waiter, because a free lock has room for one. Waiters wake first
+// come, first served. The first waiter of a channel also polls for all of them at
+// intervals. It does so after each confirmation of the subscription, too, because earlier
+// messages are lost.
 //
-// One goroutine writes to the connection, one reads. The writer has at most one
-// open command, and reconnects by itself: go-redis would do so while it holds the
-// mutex that the other goroutine needs. go-redis also holds that mutex while it
-// writes, so under virtual time a write must succeed at once, as into a socket's
-// buffer.
+// One goroutine writes to the connection, one reads. The writer has at most one open
+// command, and reconnects by itself. go-redis would do so while it holds the mutex that
+// the other goroutine needs. go-redis also holds that mutex while it writes, so under
+// virtual time a write must succeed at once, as into a socket's buffer.
 type hub struct {
 	c    *Client
 	node string        // of a cluster, its address
@@ -50,7 +49,7 @@ type hub struct {
 	waiters map[string][]*waiter // by channel, in order of arrival
 	acked   map[string]bool      // channels confirmed on the current connection
 	moved   bool                 // a slot of the node may have gone to another
-	idle    map[string]time.Time // since when nobody waits on a channel
+	idle    map[string]time.Time // since when a channel is without a waiter
 	conn    *subConn
 }
 
@@ -168,8 +167,7 @@ func (h *hub) changed() {
 	}
 }
 
-// run is the writer. It ends when nobody has waited for a while, or with the
-// client.
+// run is the writer. It ends after a while without a waiter, or with the client.
 func (h *hub) run() {
 	timer := time.NewTimer(0)
 	defer timer.Stop()

@@ -17,8 +17,8 @@ import (
 	"github.com/holdfast-go/holdfast/lock"
 )
 
-// A connection that is silent is pinged, and one that is not, is not: a server that
-// has gone without a word must not keep a release from the waiter.
+// The client pings a connection that is silent, and no other. A server that has gone
+// without a word must not keep a release from the waiter.
 func TestSubscription_isPingedWhenSilent(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		ctx, cancel := context.WithCancel(t.Context())

@@ -99,7 +99,7 @@ func TestSubscription_joinedWhileItEnds(t *testing.T) {
 		time.Sleep(1070 * ms)
 		w.setLatency(50 * ms)
 		start := time.Now()
-		granted := waiting(ctx, t, c, "a", "y") // is told that the lock is busy in these 50ms
+		granted := waiting(ctx, t, c, "a", "y") // learns in these 50ms that the lock is busy
 		time.Sleep(500 * ms)
 		if n := len(w.seen(start, "subscribe", "{a}")); n != 1 {
 			t.Errorf("subscribed %d times, want once", n)

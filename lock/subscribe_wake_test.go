@@ -61,8 +61,8 @@ func TestSubscription_messagesInTheMeantime(t *testing.T) {
 	})
 }
 
-// A release that comes between the answer to a waiter's first request and its place
-// among the waiters is found, if the subscription was there before.
+// A release may come between the answer to a waiter's first request and its place among
+// the waiters. The waiter finds it, if the subscription was there before.
 func TestSubscription_messageBeforeTheWait(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		const ms = time.Millisecond
@@ -82,7 +82,7 @@ func TestSubscription_messageBeforeTheWait(t *testing.T) {
 	})
 }
 
-// A waiter that leaves in between hands its message on, since nobody else was told.
+// A waiter that leaves in between hands its message on, since no other got it.
 func TestSubscription_refusedWaiterHandsTheMessageOn(t *testing.T) {
 	for name, during := range map[string]bool{"told, then refused": false, "told during the request that is refused": true} {
 		t.Run(name, func(t *testing.T) {
@@ -131,7 +131,7 @@ func TestSubscription_refusedWaiterHandsTheMessageOn(t *testing.T) {
 	}
 }
 
-// A waiter that leaves and was not told anything costs the others no request.
+// A waiter that leaves without a message costs the others no request.
 func TestSubscription_leavesSilently(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		ctx, cancel := context.WithCancel(t.Context())

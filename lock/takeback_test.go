@@ -112,7 +112,7 @@ func TestAcquire_usesTheNumberAgain(t *testing.T) {
 	}
 }
 
-// A request for a place in the queue that is open when the wait ends is taken back
+// A request for a place in the queue is open when the wait ends. The client takes it back
 // once, and the call returns with the answer to that.
 func TestFair_takesAPlaceBackOnce(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
@@ -148,8 +148,8 @@ func TestFair_takesAPlaceBackOnce(t *testing.T) {
 	})
 }
 
-// The caller's context ends while requests to the members are open: they may have been
-// carried out, and the caller is told so.
+// The caller's context ends while requests to the members are open. They may have been
+// carried out, and the error says so.
 func TestRedLock_contextEndsDuringARound(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		c := w.client()
@@ -188,8 +188,8 @@ func TestRedLock_unlockWithAClosedMember(t *testing.T) {
 	})
 }
 
-// The release of a group also takes back what it does not know of a member, and tells
-// that member at once if its server answers again.
+// The release of a group also takes back an unknown acquire of a member. It notifies that
+// member at once if its server answers again.
 func TestRedLock_unlockTakesBackAnOpenAcquire(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		ctx := t.Context()

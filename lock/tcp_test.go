@@ -112,7 +112,7 @@ func benchClient(b *testing.B) *lock.Client {
 	return c
 }
 
-// Acquire and release when nobody else wants the lock: two round trips.
+// Acquire and release without another owner that wants the lock: two round trips.
 func BenchmarkUncontended(b *testing.B) {
 	l := benchClient(b).NewLock("orders", "a")
 	b.ReportAllocs()

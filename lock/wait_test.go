@@ -209,7 +209,7 @@ func closeWakesWaiters(t *testing.T, change func(*redis.Options)) {
 		if w.server.HGet("orders", "client-1:a") != "1" {
 			t.Error("Close released the lock")
 		}
-		<-lost // not renewed any more, and the holder is told
+		<-lost // not renewed any more, and the holder learns of it
 		if err := c.Close(); err != nil {
 			t.Errorf("second Close: %v", err)
 		}
@@ -242,8 +242,8 @@ func TestSubscription_closedWhenUnused(t *testing.T) {
 	})
 }
 
-// A waiter whose wait ends while its request is under way has been refused
-// before, and its request is taken back: that is a known outcome.
+// A waiter whose wait ends during a request has been refused before, and the client takes
+// the request back. That is a known outcome.
 func TestWait_thatEndsDuringATryIsBusy(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		ctx := t.Context()

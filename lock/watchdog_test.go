@@ -188,8 +188,8 @@ func TestWatchdog_isOvertaken(t *testing.T) {
 	})
 }
 
-// A server that wants keys of one slot in each call, as a cluster behind a proxy, gets
-// one lock per call from the first refusal on.
+// A cluster behind a proxy wants keys of one slot in each call. It gets one lock per call
+// from the first refusal on.
 func TestWatchdog_oneSlotPerCall(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		c := w.client()
@@ -219,7 +219,7 @@ func TestWatchdog_oneSlotPerCall(t *testing.T) {
 	})
 }
 
-// What is no answer to a renewal counts as none.
+// A senseless answer to a renewal counts as none.
 func TestWatchdog_senselessAnswer(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		var failed failures
@@ -272,7 +272,7 @@ func TestWatchdog_firstRenewalOfAHandOff(t *testing.T) {
 	})
 }
 
-// An observer is told of every renewal and of the release.
+// An observer gets every renewal and the release.
 func TestObserver_renewalsAndRelease(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		ctx := t.Context()

@@ -314,7 +314,7 @@ func (w *world) subscribed() []*link {
 // script reports whether the entry is a script call.
 func (e entry) script() bool { return strings.HasPrefix(strings.ToLower(e.cmd), "eval") }
 
-// releases reports whether the entry gives a hold back.
+// releases reports whether the entry releases a hold.
 func (e entry) releases() bool {
 	return e.script() && strings.Contains(strings.Join(e.args, " "), "redisson_lock__channel")
 }

@@ -119,7 +119,7 @@ func fail(span trace.Span, err error) {
 	span.SetStatus(codes.Error, outcomeOf(err))
 }
 
-// outcomeOf is the class of an error in a word. What nobody knows comes first: it is
+// outcomeOf is the class of an error in a word. An unknown outcome comes first: it is
 // joined with the reason.
 func outcomeOf(err error) string {
 	classes := []struct {
