@@ -101,8 +101,8 @@ func TestABlockedClientTimesOut(t *testing.T) {
 	}
 }
 
-// Who began to wait first is served first, each with one element, and what is
-// passed on serves the next.
+// The server serves first the client that began to wait first, each with one element. A
+// passed-on element serves the next.
 func TestBlockedClientsAreServedInOrder(t *testing.T) {
 	var changes []string
 	o := sim.Options{Seed: 1, Clients: 4, Groups: 1, OnChange: func(c keyspace.Change) {
@@ -162,8 +162,8 @@ func TestAKeyOfAnotherTypeDoesNotEndAWait(t *testing.T) {
 	})
 }
 
-// Whoever is gone takes nothing, and whoever waits at a server that stops
-// learns that its connection broke.
+// A client that is gone takes nothing. A client that waits at a server that stops learns
+// that its connection broke.
 func TestWhoIsGoneTakesNothing(t *testing.T) {
 	for name, leave := range map[string]func(w *sim.World, c redis.UniversalClient) error{
 		"crash": func(w *sim.World, _ redis.UniversalClient) error { return w.Crash("client-1") },
@@ -249,7 +249,7 @@ func TestATransactionDoesNotBlock(t *testing.T) {
 	})
 }
 
-// What the world cannot follow ends the run in one line that names the command.
+// A command that the world cannot follow ends the run, in one line that names it.
 func TestWhatCannotBeFollowedIsSaid(t *testing.T) {
 	for _, args := range [][]any{
 		{"xgroup", "create", "s", "g", "$", "mkstream"}, {"pfadd", "k", "x"}, {"select", 1}, {"lcs", "a", "b"}, {"hexpire", "k", 1, "fields", 1, "f"},

@@ -25,8 +25,7 @@ func (c clock) set(jump time.Duration, rate float64) clock {
 	return clock{since: time.Now(), base: c.now().Add(jump), rate: rate}
 }
 
-// until is how long true time takes until the clock shows t. It may be
-// negative.
+// until is the true time until the clock shows t. It may be negative.
 func (c clock) until(t time.Time) time.Duration {
 	return time.Duration(float64(t.Sub(c.now()))/c.rate) + 1
 }

@@ -68,7 +68,7 @@ func (w *World) Cancel(client string) error {
 		return err
 	}
 	err = p.Cancel()
-	w.Settle(client) // whoever returns now does so before anything else is recorded
+	w.Settle(client) // a call that returns now does so before anything else is recorded
 	return err
 }
 

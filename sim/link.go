@@ -27,7 +27,7 @@ type link struct {
 	watch    *observer              // nil unless somebody watches
 	onUse    func(faults.Link, Use) // nil unless somebody watches
 	turns    *turns
-	// announce, when not nil, is told of what reaches the client, and op is the
+	// announce, when not nil, gets the moments of what reaches the client, and op is the
 	// operation that it is in.
 	announce func(faults.Moment)
 	op       func() string

@@ -52,7 +52,7 @@ type node struct {
 	follow  *follower     // not nil while a replica
 	source  *pipeConn     // the replica's end of its connection to the primary, nil without one
 	served  int           // commands executed
-	sent    time.Time     // when the command that executes left its client, zero where nobody knows
+	sent    time.Time     // when the command that executes left its client, zero if unknown
 	scripts int           // of these, scripts
 
 	blocked  []*blocked // requests that wait for others, oldest first
@@ -69,8 +69,8 @@ func newNode(w *World, name string, group int, addr *net.TCPAddr, role string) *
 	return n
 }
 
-// boot starts a fresh server process with the given data. The caller holds exec,
-// or nobody else knows the node.
+// boot starts a fresh server process with the given data. The caller holds exec, or no
+// other goroutine has the node.
 func (n *node) boot(data keyspace.Data) {
 	mr := miniredis.NewMiniRedis()
 	if c, err := mr.Dial(); err == nil { // starts it without a listener
@@ -141,11 +141,11 @@ type session struct {
 	process  *script.Engine // the server process it talks to
 	requests *script.Session
 	offset   int64     // the node's offset after this connection's last write
-	sent     time.Time // when its last request left the client, zero where nobody knows
+	sent     time.Time // when its last request left the client, zero if unknown
 
 	multi   bool            // it is within a transaction
 	blocked *blocked        // the request that has begun to wait
-	watched <-chan struct{} // closed when nobody reads from the connection any more; nil for nobody did
+	watched <-chan struct{} // closed when no client reads from the connection any more; nil if none did
 }
 
 // execute runs one request and sends the reply; false ends the connection.

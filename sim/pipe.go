@@ -23,7 +23,7 @@ type pipe struct {
 	reader  *pipeConn
 	flow    *flow // nil unless somebody watches
 
-	arrivals *arrivals // nil unless somebody is told of them
+	arrivals *arrivals // nil unless the world reports them
 
 	mu       sync.Mutex
 	line     []arrival // on their way, first to last
@@ -264,7 +264,7 @@ func (p *pipe) forward(s *stage, c *stream.StreamChunk) {
 	if len(p.line) == 1 {
 		p.arm(p.reader.frozen())
 	}
-	if p.flow != nil { // somebody wants to know when it arrives, even if nobody reads
+	if p.flow != nil { // an observer asks for its arrival, even if no client reads
 		time.AfterFunc(time.Until(at), func() {
 			p.mu.Lock()
 			defer p.mu.Unlock()

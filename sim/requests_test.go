@@ -170,8 +170,7 @@ func TestAConnectionWhoseClientIsGone(t *testing.T) {
 	})
 }
 
-// Moments come in the order in which things happen, and each before its client
-// knows.
+// Moments come in the order of their events, and each before its client learns of it.
 func TestMomentsOfWhatReachesAClient(t *testing.T) {
 	var mu sync.Mutex // moments come from several goroutines
 	var seen []string

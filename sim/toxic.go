@@ -9,8 +9,8 @@ import (
 	"github.com/Shopify/toxiproxy/v2/toxics"
 )
 
-// stage runs one toxic on one pipe: chunks queue up before it, as they do in
-// a socket's buffer, and what it lets through goes on to the next stage.
+// stage runs one toxic on one pipe. Chunks queue up before it, as they do in a socket's
+// buffer, and it passes them to the next stage.
 //
 //	write -> queue -> toxic.Pipe -> next stage ... -> wire
 type stage struct {

@@ -39,17 +39,16 @@ type Options struct {
 	// LockKey says which keys are locks, for [faults.Moment.Changed] and
 	// [World.DeleteLock].
 	LockKey func(key string) bool
-	// OnChange is told of every change of a key, OnMoment of every moment.
-	// OnChange must not call back into the world; OnMoment may, through
-	// faults.
+	// OnChange gets every change of a key, OnMoment every moment. OnChange must not call
+	// back into the world; OnMoment may, through faults.
 	OnChange func(keyspace.Change)
 	OnMoment func(faults.Moment)
-	// Arrivals has OnMoment told as well of what reaches clients: see
+	// With Arrivals, OnMoment also gets what reaches clients: see
 	// [faults.Anchor.ToClient].
 	Arrivals bool
-	// OnMessage is told of every message on every link, once it is known what
-	// became of it. It is called by whoever moves the message, must be safe for
-	// concurrent use and must not call back into the world. nil costs nothing.
+	// OnMessage gets every message on every link, once its fate is decided. The goroutine
+	// that moves the message calls it. It must be safe for concurrent use and must not
+	// call back into the world. nil costs nothing.
 	OnMessage func(Message)
 	// The world calls OnUse for each use of a link that a fault of the link could
 	// change. The rules of OnMessage hold for it as well. nil costs nothing.

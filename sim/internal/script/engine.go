@@ -14,15 +14,15 @@ import (
 	"github.com/alicebob/miniredis/v2/server"
 )
 
-// Engine executes the requests of one server process, from its start to its end.
-// Nobody else executes requests there, and the server asks for no password. INFO
-// does not count the scripts that run in an engine. The methods of an engine and
-// of its sessions must not run concurrently.
+// Engine executes the requests of one server process, from its start to its end. No other
+// client executes requests there, and the server asks for no password. INFO does not
+// count the scripts that run in an engine. The methods of an engine and of its sessions
+// must not run concurrently.
 type Engine struct {
 	mr  *miniredis.Miniredis
 	srv *server.Server
-	// known are scripts that EVALSHA may name, by their SHA1. miniredis knows
-	// them too, apart from the untold ones, and it may know more.
+	// known are scripts that EVALSHA may name, by their SHA1. miniredis has them too,
+	// apart from the unlisted ones, and it may have more.
 	known  map[string]*program
 	untold []*program
 	keys   Keys
@@ -132,7 +132,7 @@ func (e *Engine) run(peer *server.Peer, cmd string, args []string) bool {
 // tell gives miniredis the scripts that it does not know.
 func (e *Engine) tell() {
 	for _, p := range e.untold {
-		e.srv.Dispatch(nobody(), []string{"SCRIPT", "LOAD", p.text})
+		e.srv.Dispatch(unread(), []string{"SCRIPT", "LOAD", p.text})
 	}
 	e.untold = nil
 }
@@ -142,8 +142,8 @@ func (e *Engine) forget() { clear(e.known) }
 
 // FlushScripts has the server forget all scripts, as SCRIPT FLUSH does.
 func (e *Engine) FlushScripts() {
-	e.Session(nobody()).Execute([]string{"SCRIPT", "FLUSH"})
+	e.Session(unread()).Execute([]string{"SCRIPT", "FLUSH"})
 }
 
-// nobody is a connection whose replies no one reads.
-func nobody() *server.Peer { return server.NewPeer(bufio.NewWriter(io.Discard)) }
+// unread is a connection whose replies no client reads.
+func unread() *server.Peer { return server.NewPeer(bufio.NewWriter(io.Discard)) }

@@ -152,7 +152,7 @@ var probed = sync.OnceValue(func() (seen []any) {
 		}
 		return false
 	})
-	mr.Server().Dispatch(nobody(), []string{"EVAL", probe, "0"})
+	mr.Server().Dispatch(unread(), []string{"EVAL", probe, "0"})
 	return seen
 })
 

@@ -37,10 +37,9 @@ func (k *Keys) insert(names ...string) {
 	}
 }
 
-// writes is how many of a command's first arguments are the keys that it may
-// change, and -1 where all of them are. miniredis knows the commands that only
-// read, apart from those with a 0 here. A command that is missing may change any
-// key.
+// writes has the number of a command's first arguments that are keys which it may change,
+// and -1 if all of them are. miniredis lists the commands that only read, apart from
+// those with a 0 here. A command that is missing may change any key.
 var writes = map[string]int{
 	"PING": 0, "ECHO": 0, "TIME": 0, "INFO": 0, "HELLO": 0, "AUTH": 0, "CLIENT": 0, "CLUSTER": 0, "COMMAND": 0, "QUIT": 0,
 	"PUBLISH": 0, "SUBSCRIBE": 0, "PSUBSCRIBE": 0, "UNSUBSCRIBE": 0, "PUNSUBSCRIBE": 0, "PUBSUB": 0, "SCRIPT": 0,
