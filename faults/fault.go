@@ -1,4 +1,4 @@
-// Package faults defines the faults, and the timeline that injects them at the
+// Package faults defines the faults, and the schedule that injects them at the
 // planned moment. Each fault is written once, against [World]. Network faults are
 // toxiproxy toxics, which the simulated world attaches to its links and the live
 // world to its proxies.

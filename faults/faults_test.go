@@ -201,7 +201,7 @@ func TestRefusals(t *testing.T) {
 		{Spec{Fault: "cut-replication", Target: Names{"node-1"}}, bare, "needs a replica"},
 	} {
 		tt.spec.At = &at
-		_, err := NewTimeline([]Spec{{Fault: "pause", Target: Names{"client-1"}, At: &at}, tt.spec}, tt.in, 1)
+		_, err := NewSchedule([]Spec{{Fault: "pause", Target: Names{"client-1"}, At: &at}, tt.spec}, tt.in, 1)
 		if err == nil || !strings.Contains(err.Error(), tt.want) || !strings.HasPrefix(err.Error(), "faults[1] ("+tt.spec.Fault+"): ") {
 			t.Errorf("%+v:\n got %v\nwant %s", tt.spec, err, tt.want)
 		}
@@ -224,7 +224,7 @@ func TestAnchorRefusals(t *testing.T) {
 		{nil, &Anchor{Moment: Executed, Node: "node-9"}, `no node "node-9" here`},
 		{nil, &Anchor{Moment: Executed, Op: "lock"}, "one of: acquire, release, inspect, extend, background"},
 	} {
-		_, err := NewTimeline([]Spec{{Fault: "pause", Target: Names{"client-1"}, At: tt.at, On: tt.on}}, big, 1)
+		_, err := NewSchedule([]Spec{{Fault: "pause", Target: Names{"client-1"}, At: tt.at, On: tt.on}}, big, 1)
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("got %v, want %s", err, tt.want)
 		}
@@ -254,19 +254,19 @@ func TestPlannedInWords(t *testing.T) {
 			"1s after the moment between execution and reply of client-1's background request, for 1s"},
 	} {
 		tt.spec.Fault, tt.spec.Target = "pause", Names{"client-1"}
-		tl, err := NewTimeline([]Spec{tt.spec}, big, 1)
+		sc, err := NewSchedule([]Spec{tt.spec}, big, 1)
 		if err != nil {
 			t.Error(err)
 			continue
 		}
 		want := []Planned{{ID: 1, Fault: "pause", Targets: []string{"client-1"}, When: tt.want, Traits: TraitsOf(tt.spec)}}
-		if diff := cmp.Diff(want, tl.Planned()); diff != "" {
+		if diff := cmp.Diff(want, sc.Planned()); diff != "" {
 			t.Error(diff)
 		}
 	}
 }
 
-// recorder stores the records of a timeline, with the time.
+// recorder stores the records of a schedule, with the time.
 type recorder struct {
 	start time.Time
 	lines []string
@@ -283,19 +283,19 @@ func (r *recorder) want(t *testing.T, lines ...string) {
 	}
 }
 
-func begin(t *testing.T, w World, specs ...Spec) (*Timeline, *recorder) {
+func begin(t *testing.T, w World, specs ...Spec) (*Schedule, *recorder) {
 	t.Helper()
-	tl, err := NewTimeline(specs, big, 1)
+	sc, err := NewSchedule(specs, big, 1)
 	must.Succeed(t, err)
 	r := &recorder{start: time.Now()}
-	tl.Start(t.Context(), w, at(r.record))
-	return tl, r
+	sc.Start(t.Context(), w, at(r.record))
+	return sc, r
 }
 
-func TestTimelineInTime(t *testing.T) {
+func TestScheduleInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFakeWorld()
-		tl, r := begin(t, w,
+		sc, r := begin(t, w,
 			Spec{Fault: "pause", Target: Names{"client-1"}, At: new(3 * sec), For: 2 * sec},
 			Spec{Fault: "crash", Target: Names{"client-2"}, At: new(sec), After: 4 * sec},
 			Spec{Fault: "clock-jump", Target: Names{"primary"}, By: sec, At: new(Duration(0))},
@@ -306,8 +306,8 @@ func TestTimelineInTime(t *testing.T) {
 			t.Error("a fault at 0s had not struck when Start returned")
 		}
 		time.Sleep(20 * time.Second)
-		tl.Stop()
-		tl.Stop()
+		sc.Stop()
+		sc.Stop()
 		r.want(t,
 			"0s #3 clock-jump start [node-1]",
 			"3s #1 pause start [client-1]",
@@ -320,33 +320,33 @@ func TestTimelineInTime(t *testing.T) {
 	})
 }
 
-func TestTimelineOnMoments(t *testing.T) {
+func TestScheduleOnMoments(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFakeWorld()
-		tl, r := begin(t, w,
+		sc, r := begin(t, w,
 			Spec{Fault: "pause", Target: Names{"client-1"}, On: &Anchor{Moment: Granted, Client: "client-1", Nth: 2}, For: sec},
 			Spec{Fault: "script-flush", Target: Names{"primary"}, On: &Anchor{Moment: Executed, Command: "EVALSHA", Changed: true}, After: sec},
 			Spec{Fault: "crash", Target: Names{"client-2"}, On: &Anchor{Moment: Writing}},
 		)
 		grant := Moment{Name: Granted, Client: "client-1", Op: "acquire"}
-		tl.Moment(grant)
-		tl.Moment(Moment{Name: Granted, Client: "client-2", Op: "acquire"})
+		sc.Moment(grant)
+		sc.Moment(Moment{Name: Granted, Client: "client-2", Op: "acquire"})
 		if got := w.log(); got != "" {
 			t.Errorf("struck too early: %s", got)
 		}
-		tl.Moment(grant)
+		sc.Moment(grant)
 		if got := w.log(); got != "pause client-1" {
 			t.Errorf("had not struck when Moment returned: %q", got)
 		}
-		tl.Moment(grant)
-		tl.Moment(grant)
+		sc.Moment(grant)
+		sc.Moment(grant)
 		time.Sleep(time.Minute)
-		tl.Moment(Moment{Name: Executed, Command: "EVALSHA"})
-		tl.Moment(Moment{Name: Executed, Command: "GET", Changed: true})
-		tl.Moment(Moment{Name: Executed, Command: "evalsha", Changed: true})
+		sc.Moment(Moment{Name: Executed, Command: "EVALSHA"})
+		sc.Moment(Moment{Name: Executed, Command: "GET", Changed: true})
+		sc.Moment(Moment{Name: Executed, Command: "evalsha", Changed: true})
 		time.Sleep(time.Minute)
-		tl.Stop()
-		tl.Moment(Moment{Name: Writing})
+		sc.Stop()
+		sc.Moment(Moment{Name: Writing})
 		r.want(t,
 			"0s #1 pause start [client-1]",
 			"1s #1 pause end [client-1]",
@@ -358,25 +358,25 @@ func TestTimelineOnMoments(t *testing.T) {
 
 // A fault that lasts until a moment ends when the world announces that moment.
 // Earlier moments do not count.
-func TestTimelineUntilAMoment(t *testing.T) {
+func TestScheduleUntilAMoment(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFakeWorld()
-		tl, r := begin(t, w,
+		sc, r := begin(t, w,
 			Spec{Fault: "pause", Target: Names{"client-1"}, On: &Anchor{Moment: Granted}, Until: &Anchor{Moment: Granted, Nth: 2}},
 			Spec{Fault: "refuse", Target: Names{"client-2"}, Peer: Names{"node-1"}, On: &Anchor{Moment: Granted}, Until: &Anchor{Moment: Writing}},
 		)
-		tl.Moment(Moment{Name: Granted})
-		tl.Moment(Moment{Name: Granted})
+		sc.Moment(Moment{Name: Granted})
+		sc.Moment(Moment{Name: Granted})
 		if got, want := w.log(), "pause client-1; refuse client-2 node-1"; got != want {
 			t.Errorf("before the moment: %s, want %s", got, want)
 		}
-		tl.Moment(Moment{Name: Granted})
+		sc.Moment(Moment{Name: Granted})
 		if got, want := w.log(), "resume client-1"; got != want {
 			t.Errorf("when the moment had been announced: %q, want %q", got, want)
 		}
-		tl.Moment(Moment{Name: Granted})
+		sc.Moment(Moment{Name: Granted})
 		time.Sleep(time.Second)
-		tl.Stop()
+		sc.Stop()
 		r.want(t,
 			"0s #1 pause start [client-1]",
 			"0s #2 refuse start [client-2 node-1]",
@@ -387,36 +387,36 @@ func TestTimelineUntilAMoment(t *testing.T) {
 }
 
 // A strike may cause further moments, at which other faults strike.
-func TestTimelineReentrant(t *testing.T) {
+func TestScheduleReentrant(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFakeWorld()
-		tl, r := begin(t, w,
+		sc, r := begin(t, w,
 			Spec{Fault: "crash", Target: Names{"client-1"}, On: &Anchor{Moment: Granted}},
 			Spec{Fault: "crash", Target: Names{"client-2"}, On: &Anchor{Moment: Refused}},
 		)
-		w.onCall = func(string) { tl.Moment(Moment{Name: Refused}) }
-		tl.Moment(Moment{Name: Granted})
-		tl.Stop()
+		w.onCall = func(string) { sc.Moment(Moment{Name: Refused}) }
+		sc.Moment(Moment{Name: Granted})
+		sc.Stop()
 		r.want(t, "0s #2 crash start [client-2]", "0s #1 crash start [client-1]")
 	})
 }
 
-func TestTimelineFailures(t *testing.T) {
+func TestScheduleFailures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		zero := Duration(0)
 		w := newFakeWorld()
 		w.failAt("crash")
 		var got []Strike
-		tl, err := NewTimeline([]Spec{
+		sc, err := NewSchedule([]Spec{
 			{Fault: "crash", Target: Names{"client-1"}, At: &zero},
 			{Fault: "pause", Target: Names{"client-1"}, At: &zero, For: sec},
 			{Fault: "pause", Target: Names{"client-2"}, On: &Anchor{Moment: Granted}},
 		}, big, 1)
 		must.Succeed(t, err)
-		tl.Start(t.Context(), w, at(func(s Strike) { got = append(got, s) }))
+		sc.Start(t.Context(), w, at(func(s Strike) { got = append(got, s) }))
 		w.failAt("resume")
 		time.Sleep(2 * time.Second)
-		tl.Stop()
+		sc.Stop()
 		want := []Strike{
 			{1, "crash", PhaseFailed, []string{"client-1"}, "", "could not strike: client-1: refused"},
 			{2, "pause", PhaseStart, []string{"client-1"}, "", "client-1 paused"},
@@ -440,10 +440,10 @@ func TestAStrikeIsRecordedWhereItBegan(t *testing.T) {
 		zero := Duration(0)
 		w := newFakeWorld()
 		w.onCall = func(string) { time.Sleep(2 * time.Second) }
-		tl, err := NewTimeline([]Spec{{Fault: "crash", Target: Names{"client-1"}, At: &zero}}, big, 1)
+		sc, err := NewSchedule([]Spec{{Fault: "crash", Target: Names{"client-1"}, At: &zero}}, big, 1)
 		must.Succeed(t, err)
 		start := time.Now()
-		tl.Start(t.Context(), w, func() func(Strike) {
+		sc.Start(t.Context(), w, func() func(Strike) {
 			began := time.Since(start)
 			return func(Strike) {
 				if told := time.Since(start); began != 0 || told != 2*time.Second {
@@ -451,7 +451,7 @@ func TestAStrikeIsRecordedWhereItBegan(t *testing.T) {
 				}
 			}
 		})
-		tl.Stop()
+		sc.Stop()
 	})
 }
 
@@ -467,26 +467,26 @@ func TestASlowStrikeKeepsTheOrderOfThePlan(t *testing.T) {
 		restart := Spec{Fault: "node-restart", Target: Names{"node-1"}, Data: "keep", For: 3 * sec}
 		first, second := restart, restart
 		first.At, second.At = new(sec), new(7*sec)
-		tl, _ := begin(t, w, first, second)
+		sc, _ := begin(t, w, first, second)
 		time.Sleep(20 * time.Second)
-		tl.Stop()
+		sc.Stop()
 		if got, want := w.log(), "stop node-1; start node-1 true; stop node-1; start node-1 true"; got != want {
 			t.Errorf("the servers were told: %s; want: %s", got, want)
 		}
 	})
 }
 
-func TestTimelineIsSafeForConcurrentUse(t *testing.T) {
-	tl, err := NewTimeline([]Spec{{Fault: "crash", Target: Names{"client-1"}, On: &Anchor{Moment: Granted, Nth: 500}}}, big, 1)
+func TestScheduleIsSafeForConcurrentUse(t *testing.T) {
+	sc, err := NewSchedule([]Spec{{Fault: "crash", Target: Names{"client-1"}, On: &Anchor{Moment: Granted, Nth: 500}}}, big, 1)
 	must.Succeed(t, err)
 	w := newFakeWorld()
 	r := &recorder{start: time.Now()}
-	tl.Start(t.Context(), w, at(r.record))
+	sc.Start(t.Context(), w, at(r.record))
 	done := make(chan struct{})
 	for range 10 {
 		go func() {
 			for range 100 {
-				tl.Moment(Moment{Name: Granted})
+				sc.Moment(Moment{Name: Granted})
 			}
 			done <- struct{}{}
 		}()
@@ -494,7 +494,7 @@ func TestTimelineIsSafeForConcurrentUse(t *testing.T) {
 	for range 10 {
 		<-done
 	}
-	tl.Stop()
+	sc.Stop()
 	if got := w.log(); got != "crash client-1" {
 		t.Errorf("struck %q", got)
 	}

@@ -6,10 +6,10 @@ import (
 	"github.com/holdfast-go/holdfast/checker/history"
 )
 
-// holdRequest lets one request arrive late, after others that its client sent
-// later over other connections. TCP does that when a client gives a connection up:
-// what the server's socket already has is executed although nobody waits for it.
-// With the client's own retry a request is executed twice in this way.
+// holdRequest lets one request arrive late, after others that its client sent later over
+// other connections. TCP does that when a client gives a connection up. The server
+// executes the bytes that its socket already has, and no client waits for the reply. With
+// the client's own retry a request is executed twice in this way.
 //
 // Anchored to the moment [Received], it holds the request of that moment;
 // otherwise it holds the next one on each link.

@@ -6,8 +6,8 @@ import (
 	"github.com/holdfast-go/holdfast/checker/history"
 )
 
-// Kind is one entry of the vocabulary, with all knowledge about a fault. No other
-// package knows a fault by its name.
+// Kind is one entry of the vocabulary, with all knowledge about a fault. No other package
+// names a fault.
 type Kind struct {
 	Name    string
 	Summary string  // one line, for "holdfast list faults" and the docs
@@ -24,9 +24,9 @@ type Kind struct {
 	// NeedsRequests is true if the fault must control single requests at a
 	// server.
 	NeedsRequests bool
-	// LinksOnly is true if the fault touches only what its links carry while it
-	// lasts, and the connections that are opened over them, until its end. While
-	// they carry nothing, it may as well begin later.
+	// LinksOnly is true if the fault touches only its links: what they carry while it
+	// lasts, and the connections that are opened over them. While they carry nothing, it
+	// may as well begin later.
 	LinksOnly bool
 	// RedisOnly returns the reason why only Redis supports the fault, or "";
 	// nil means that bundled servers support it too.

@@ -14,9 +14,9 @@ func TestWithinIsDrawnByTheSeed(t *testing.T) {
 	spec := Spec{Fault: "pause", Target: Names{"client-1"}, At: &at, After: sec, Within: 4 * sec, For: sec}
 	drawnFor := func(seed uint64) (first, second Duration) {
 		t.Helper()
-		tl, err := NewTimeline([]Spec{spec, spec}, Topology{Clients: 1, Groups: 1}, seed)
+		sc, err := NewSchedule([]Spec{spec, spec}, Topology{Clients: 1, Groups: 1}, seed)
 		must.Succeed(t, err)
-		return tl.entries[0].spec.After, tl.entries[1].spec.After
+		return sc.entries[0].spec.After, sc.entries[1].spec.After
 	}
 	quarters := [4]int{}
 	for seed := range uint64(400) {
@@ -41,7 +41,7 @@ func TestWithinIsDrawnByTheSeed(t *testing.T) {
 
 func TestWithinBelowZero(t *testing.T) {
 	at := sec
-	if _, err := NewTimeline([]Spec{{Fault: "pause", Target: Names{"client-1"}, At: &at, Within: -1}}, Topology{Clients: 1, Groups: 1}, 1); err == nil {
+	if _, err := NewSchedule([]Spec{{Fault: "pause", Target: Names{"client-1"}, At: &at, Within: -1}}, Topology{Clients: 1, Groups: 1}, 1); err == nil {
 		t.Error("a negative time is accepted")
 	}
 }

@@ -88,7 +88,7 @@ func (s *Scenario) Applies(l *locks.Subject) (ok bool, reason string) {
 	if ok, reason := s.suits(l); !ok {
 		return false, reason
 	}
-	if _, err := faults.NewTimeline(s.Faults, s.World(l), 0); err != nil {
+	if _, err := faults.NewSchedule(s.Faults, s.World(l), 0); err != nil {
 		return false, err.Error()
 	}
 	return true, ""

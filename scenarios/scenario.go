@@ -12,7 +12,7 @@ import (
 	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
 
-// Scenario is one YAML file: topology, workload, fault timeline, expectations.
+// Scenario is one YAML file: topology, workload, schedule of faults, expectations.
 type Scenario struct {
 	Name  string `yaml:"scenario" json:"scenario"`
 	Title string `yaml:"title" json:"title"`

@@ -129,12 +129,12 @@ func isTimeout(err error) bool {
 // is held until another one has been answered.
 func TestAFaultEndsAtAMoment(t *testing.T) {
 	t.Parallel()
-	var timeline *faults.Timeline
+	var schedule *faults.Schedule
 	w, _ := startWorld(t, WorldOptions{
-		Options: servers.Options{Clients: 1, Groups: 1}, OnMoment: func(m faults.Moment) { timeline.Moment(m) },
+		Options: servers.Options{Clients: 1, Groups: 1}, OnMoment: func(m faults.Moment) { schedule.Moment(m) },
 	})
 	var err error
-	timeline, err = faults.NewTimeline([]faults.Spec{{
+	schedule, err = faults.NewSchedule([]faults.Spec{{
 		Fault: "hold-request", Target: faults.Names{"client-1"},
 		On:    &faults.Anchor{Moment: faults.Received, Command: "RPUSH", Nth: 2},
 		Until: &faults.Anchor{Moment: faults.Answered, Command: "RPUSH"},
@@ -143,8 +143,8 @@ func TestAFaultEndsAtAMoment(t *testing.T) {
 		On: &faults.Anchor{Moment: faults.Delivered},
 	}}, faults.Topology{World: "live", Clients: 1, Groups: 1}, 1)
 	check(t, err)
-	timeline.Start(t.Context(), w, func() func(faults.Strike) { return func(faults.Strike) {} })
-	defer timeline.Stop()
+	schedule.Start(t.Context(), w, func() func(faults.Strike) { return func(faults.Strike) {} })
+	defer schedule.Stop()
 	c, ctx := impatient(t, w), t.Context()
 	check(t, c.RPush(ctx, "k", "first").Err())
 	if err := c.RPush(ctx, "k", "second").Err(); err == nil {

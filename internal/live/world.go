@@ -24,7 +24,7 @@
 // # Moments and clocks
 //
 // A [World] stops every request of a client after the toxics and before the
-// server, and every reply before the toxics, until the timeline has handled the
+// server, and every reply before the toxics, until the schedule has handled the
 // moment. So a fault can strike exactly between execution and reply.
 //
 // # Cleanup

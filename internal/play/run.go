@@ -71,7 +71,7 @@ type Run struct {
 	Subject  *locks.Subject
 	Seed     uint64
 	Top      faults.Topology
-	Timeline *faults.Timeline
+	Schedule *faults.Schedule
 	Owners   *owners
 	Settle   func(who string) // lets all else of an instant happen first; nil in real time
 	// Early is how long before the end of its validity a careful user stops. A timer
@@ -125,7 +125,7 @@ func (r *Run) Header(version string) history.Header {
 	if s.Scale != 1 {
 		h.TimeScale = s.Scale
 	}
-	for _, p := range r.Timeline.Planned() {
+	for _, p := range r.Schedule.Planned() {
 		h.Faults = append(h.Faults, history.PlannedFault{ID: p.ID, Fault: p.Fault, Targets: p.Targets, When: p.When, Traits: p.Traits})
 	}
 	return h
@@ -165,7 +165,7 @@ func (r *Run) Work(ctx context.Context, cancel context.CancelFunc, clients []*Cl
 	case <-time.After(r.horizon()):
 	}
 	r.Overran = true
-	r.Timeline.Stop()
+	r.Schedule.Stop()
 	select {
 	case <-done:
 		return

@@ -72,7 +72,7 @@ const settle = 100 * time.Millisecond
 func (r *simRun) simulate(version string, look Watch) {
 	s, goroutines := r.Scenario, runtime.NumGoroutine()
 	// Made in here because its channels must belong to the bubble.
-	if r.Timeline, r.Err = faults.NewTimeline(s.Faults, r.Top, r.Seed); r.Err != nil {
+	if r.Schedule, r.Err = faults.NewSchedule(s.Faults, r.Top, r.Seed); r.Err != nil {
 		return
 	}
 	r.Owners, r.watch = NewOwners(s, r.Subject), newWatch(look)
@@ -91,8 +91,8 @@ func (r *simRun) simulate(version string, look Watch) {
 				r.Owners.Beside(c)
 			}
 		},
-		OnMoment:  func(m faults.Moment) { r.Timeline.Moment(m) },
-		Arrivals:  look.Moments || r.Timeline.WaitsForArrivals(),
+		OnMoment:  func(m faults.Moment) { r.Schedule.Moment(m) },
+		Arrivals:  look.Moments || r.Schedule.WaitsForArrivals(),
 		OnMessage: r.watch.onMessage(),
 		OnUse:     r.watch.onUse(),
 	})
@@ -108,9 +108,9 @@ func (r *simRun) simulate(version string, look Watch) {
 	defer cancel()
 	clients, connections, err := r.openClients(w)
 	if r.Err = err; err == nil {
-		r.Timeline.Start(ctx, Striker{World: w, Rec: rec}, r.Striking)
+		r.Schedule.Start(ctx, Striker{World: w, Rec: rec}, r.Striking)
 		r.Work(ctx, cancel, clients)
-		r.Timeline.Stop()
+		r.Schedule.Stop()
 		r.quiesce(w, clients)
 	}
 	for _, c := range clients {

@@ -123,7 +123,7 @@ func (w *watch) begin(r *simRun, state func() State) {
 	}
 	w.start = r.Rec.Start
 	if w.Moments {
-		r.Timeline.Observe(w.moment)
+		r.Schedule.Observe(w.moment)
 	}
 	if w.Stop == nil {
 		return

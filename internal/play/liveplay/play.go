@@ -103,7 +103,7 @@ func PlayLive(ctx context.Context, s *scenarios.Scenario, l *locks.Subject, seed
 	}
 	r := &play.Run{Scenario: s, Subject: l, Seed: seed, Top: liveTopology(s, l, needs, o.Backend.External), Owners: play.NewOwners(s, l), Early: bearable(s.Scale)}
 	var err error
-	if r.Timeline, err = faults.NewTimeline(s.Faults, r.Top, seed); err != nil {
+	if r.Schedule, err = faults.NewSchedule(s.Faults, r.Top, seed); err != nil {
 		return nil, err
 	}
 	run := &liveRun{Run: r, opts: o, needs: needs}
@@ -219,7 +219,7 @@ func (l *liveRun) moments() func(faults.Moment) {
 	if !l.needs.moments {
 		return nil
 	}
-	return l.Timeline.Moment
+	return l.Schedule.Moment
 }
 
 // slowDown gives the links the latency and lag of the scenario, or those of
@@ -294,9 +294,9 @@ func (l *liveRun) perform(ctx context.Context) {
 	for _, p := range l.procs {
 		go l.watchExit(p)
 	}
-	l.Timeline.Start(work, play.Striker{World: l.world, Rec: l.Rec}, l.Striking)
+	l.Schedule.Start(work, play.Striker{World: l.world, Rec: l.Rec}, l.Striking)
 	l.Work(work, cancel, l.clients)
-	l.Timeline.Stop()
+	l.Schedule.Stop()
 	l.rest(ctx)
 	l.End.Goroutines = l.finish(ctx)
 	l.End.Connections = l.connections(ctx)

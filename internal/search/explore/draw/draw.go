@@ -231,7 +231,7 @@ func (d *draw) faults(holes []Cell) {
 // support.
 func (d *draw) add(specs ...faults.Spec) bool {
 	all := append(slices.Clone(d.s.Faults), specs...)
-	if _, err := faults.NewTimeline(all, d.top, 0); err != nil {
+	if _, err := faults.NewSchedule(all, d.top, 0); err != nil {
 		return false
 	}
 	if d.Survivable && !d.survivable(all) {

@@ -11,17 +11,17 @@ import (
 	"github.com/holdfast-go/holdfast/checker/history"
 )
 
-// Timeline injects the faults of a scenario at their time or moment, and heals
+// Schedule injects the faults of a scenario at their time or moment, and heals
 // them at their end. Each fault strikes once.
 //
-// A fault at a moment without delay strikes in the caller of [Timeline.Moment].
-// Faults that end at this moment heal first; then the others strike in the order
-// of ids. All other faults strike and heal one after the other on a single
-// goroutine, in the order of their planned times and then their ids. So in a world
-// that does one thing at a time, every run records the same order. A strike that
-// takes long delays its end and what is planned after that, but changes no order:
-// a server that is to be back before it is stopped again is back.
-type Timeline struct {
+// A fault at a moment without delay strikes in the caller of [Schedule.Moment]. Faults
+// that end at this moment heal first; then the others strike in the order of ids. All
+// other faults strike and heal one after the other on a single goroutine, in the order of
+// their planned times and then their ids. So in a world that does one thing at a time,
+// every run records the same order. A strike that takes long delays its end and what is
+// planned after that, but changes no order. A server that is to be back before it is
+// stopped again is back.
+type Schedule struct {
 	entries []*entry
 
 	waiting atomic.Int32 // awaited moments, to leave Moment early
@@ -38,7 +38,7 @@ type Timeline struct {
 	busy    sync.WaitGroup // strikes under way, and the goroutine
 }
 
-// Planned is a fault of the timeline.
+// Planned is a fault of the schedule.
 type Planned struct {
 	ID      int
 	Fault   string
@@ -92,14 +92,14 @@ type entry struct {
 	fault   Fault
 	seen    int       // matching moments
 	begun   bool      // the run reached its anchor
-	struck  bool      // the timeline called Strike
+	struck  bool      // the schedule called Strike
 	planned time.Time // of the strike, once the run reached the anchor
 	targets []string
 	heal    func() error // not nil during the fault
 	passed  int          // moments since the strike that matched its end
 }
 
-// task is a strike or heal of the timeline's goroutine.
+// task is a strike or heal of the schedule's goroutine.
 type task struct {
 	at   time.Time // not before
 	e    *entry
@@ -114,11 +114,11 @@ func (t task) planned() time.Time {
 	return t.e.planned
 }
 
-// NewTimeline builds the faults of specs for a topology. It returns a [*SpecError]
+// NewSchedule builds the faults of specs for a topology. It returns a [*SpecError]
 // for the first fault that cannot be built. Every fault gets its own source of
 // randomness, derived from seed.
-func NewTimeline(specs []Spec, t Topology, seed uint64) (*Timeline, error) {
-	tl := &Timeline{wake: make(chan struct{}, 1), quit: make(chan struct{})}
+func NewSchedule(specs []Spec, t Topology, seed uint64) (*Schedule, error) {
+	sc := &Schedule{wake: make(chan struct{}, 1), quit: make(chan struct{})}
 	for i, s := range specs {
 		own := mix(seed, uint64(i+1))
 		f, err := build(s, t, own)
@@ -126,12 +126,12 @@ func NewTimeline(specs []Spec, t Topology, seed uint64) (*Timeline, error) {
 			return nil, &SpecError{Index: i, Fault: s.Fault, Err: err}
 		}
 		s.After += drawn(s.Within, own)
-		tl.entries = append(tl.entries, &entry{id: i + 1, spec: s, fault: f})
+		sc.entries = append(sc.entries, &entry{id: i + 1, spec: s, fault: f})
 		if s.On != nil {
-			tl.waiting.Add(1)
+			sc.waiting.Add(1)
 		}
 	}
-	return tl, nil
+	return sc, nil
 }
 
 // drawn returns a time below d, in microseconds, that a seed determines.
@@ -152,9 +152,9 @@ func mix(seed, n uint64) uint64 {
 }
 
 // Planned lists the faults, with ids from 1 in the order of the scenario.
-func (tl *Timeline) Planned() []Planned {
+func (sc *Schedule) Planned() []Planned {
 	var out []Planned
-	for _, e := range tl.entries {
+	for _, e := range sc.entries {
 		out = append(out, Planned{ID: e.id, Fault: e.spec.Fault, Targets: targets(e.spec), When: When(e.spec), Traits: TraitsOf(e.spec)})
 	}
 	return out
@@ -162,8 +162,8 @@ func (tl *Timeline) Planned() []Planned {
 
 // WaitsForArrivals reports whether a fault strikes or ends when a message reaches
 // a client. Worlds skip these costly moments otherwise.
-func (tl *Timeline) WaitsForArrivals() bool {
-	return slices.ContainsFunc(tl.entries, func(e *entry) bool {
+func (sc *Schedule) WaitsForArrivals() bool {
+	return slices.ContainsFunc(sc.entries, func(e *entry) bool {
 		return e.spec.On != nil && e.spec.On.ToClient() || e.spec.Until != nil && e.spec.Until.ToClient()
 	})
 }
@@ -173,13 +173,13 @@ func targets(s Spec) []string { return slices.Concat(s.Target, s.Peer) }
 
 // Start starts the run: times count from now. Faults at 0s strike before it
 // returns. record gets every event, one call after the other per fault; it must
-// not call the timeline.
-func (tl *Timeline) Start(ctx context.Context, w World, record Record) {
+// not call the schedule.
+func (sc *Schedule) Start(ctx context.Context, w World, record Record) {
 	now := time.Now()
 	var first []*entry
-	tl.mu.Lock()
-	tl.ctx, tl.world, tl.record, tl.running = ctx, w, record, true
-	for _, e := range tl.entries {
+	sc.mu.Lock()
+	sc.ctx, sc.world, sc.record, sc.running = ctx, w, record, true
+	for _, e := range sc.entries {
 		if e.spec.At == nil {
 			continue
 		}
@@ -187,30 +187,30 @@ func (tl *Timeline) Start(ctx context.Context, w World, record Record) {
 		wait := time.Duration(*e.spec.At + e.spec.After)
 		e.planned = now.Add(wait)
 		if wait > 0 {
-			tl.due = append(tl.due, task{at: e.planned, e: e})
+			sc.due = append(sc.due, task{at: e.planned, e: e})
 		} else {
 			first = append(first, e)
 		}
 	}
-	tl.busy.Add(1 + len(first))
-	tl.mu.Unlock()
+	sc.busy.Add(1 + len(first))
+	sc.mu.Unlock()
 	for _, e := range first {
-		tl.strike(e)
-		tl.busy.Done()
+		sc.strike(e)
+		sc.busy.Done()
 	}
-	go tl.loop()
+	go sc.loop()
 }
 
 // loop runs tasks at their times, until the end of the run.
-func (tl *Timeline) loop() {
-	defer tl.busy.Done()
+func (sc *Schedule) loop() {
+	defer sc.busy.Done()
 	for {
-		next, wait, any := tl.next()
+		next, wait, any := sc.next()
 		if any && wait <= 0 {
 			if next.heal {
-				tl.heal(next.e)
+				sc.heal(next.e)
 			} else {
-				tl.strike(next.e)
+				sc.strike(next.e)
 			}
 			continue
 		}
@@ -222,24 +222,24 @@ func (tl *Timeline) loop() {
 		}
 		select {
 		case <-due:
-		case <-tl.wake:
-		case <-tl.quit:
-		case <-tl.ctx.Done():
+		case <-sc.wake:
+		case <-sc.quit:
+		case <-sc.ctx.Done():
 		}
 		if timer != nil {
 			timer.Stop()
 		}
-		if tl.over() {
+		if sc.over() {
 			return
 		}
 	}
 }
 
-func (tl *Timeline) over() bool {
+func (sc *Schedule) over() bool {
 	select {
-	case <-tl.quit:
+	case <-sc.quit:
 		return true
-	case <-tl.ctx.Done():
+	case <-sc.ctx.Done():
 		return true
 	default:
 		return false
@@ -248,52 +248,52 @@ func (tl *Timeline) over() bool {
 
 // next returns the first task of the plan and the time until it. It removes a task
 // that is due, unless the run is over.
-func (tl *Timeline) next() (t task, wait time.Duration, any bool) {
-	tl.mu.Lock()
-	defer tl.mu.Unlock()
-	if len(tl.due) == 0 || !tl.running || tl.ctx.Err() != nil {
+func (sc *Schedule) next() (t task, wait time.Duration, any bool) {
+	sc.mu.Lock()
+	defer sc.mu.Unlock()
+	if len(sc.due) == 0 || !sc.running || sc.ctx.Err() != nil {
 		return task{}, 0, false
 	}
-	slices.SortStableFunc(tl.due, func(a, b task) int {
+	slices.SortStableFunc(sc.due, func(a, b task) int {
 		if c := a.planned().Compare(b.planned()); c != 0 {
 			return c
 		}
 		return a.e.id - b.e.id
 	})
-	t = tl.due[0]
+	t = sc.due[0]
 	if wait = time.Until(t.at); wait <= 0 {
-		tl.due = tl.due[1:]
+		sc.due = sc.due[1:]
 	}
 	return t, wait, true
 }
 
 // later schedules a task. The caller holds mu.
-func (tl *Timeline) later(after time.Duration, e *entry, heal bool) {
-	tl.due = append(tl.due, task{time.Now().Add(after), e, heal})
+func (sc *Schedule) later(after time.Duration, e *entry, heal bool) {
+	sc.due = append(sc.due, task{time.Now().Add(after), e, heal})
 	select {
-	case tl.wake <- struct{}{}:
+	case sc.wake <- struct{}{}:
 	default:
 	}
 }
 
 // Observe passes every moment to which a fault could be anchored to f, one after
-// the other. Call it before Start. f must not call the timeline.
-func (tl *Timeline) Observe(f func(Moment)) { tl.observe = f }
+// the other. Call it before Start. f must not call the schedule.
+func (sc *Schedule) Observe(f func(Moment)) { sc.observe = f }
 
 // Moment announces a moment. When it returns, the faults anchored to it without
 // delay have struck, and the faults that last until it have ended. A world may
 // call it from several goroutines, and from within a strike.
-func (tl *Timeline) Moment(m Moment) {
-	if tl.waiting.Load() == 0 && tl.observe == nil {
+func (sc *Schedule) Moment(m Moment) {
+	if sc.waiting.Load() == 0 && sc.observe == nil {
 		return
 	}
 	var over, now []*entry
-	tl.mu.Lock()
-	if tl.running && tl.ctx.Err() == nil {
-		if tl.observe != nil {
-			tl.observe(m)
+	sc.mu.Lock()
+	if sc.running && sc.ctx.Err() == nil {
+		if sc.observe != nil {
+			sc.observe(m)
 		}
-		for _, e := range tl.entries {
+		for _, e := range sc.entries {
 			if e.ends(m) {
 				over = append(over, e)
 				continue
@@ -305,30 +305,30 @@ func (tl *Timeline) Moment(m Moment) {
 				continue
 			}
 			e.begun = true
-			tl.waiting.Add(-1)
+			sc.waiting.Add(-1)
 			after := time.Duration(e.spec.After)
 			e.planned = time.Now().Add(after)
 			if after > 0 {
-				tl.later(after, e, false)
+				sc.later(after, e, false)
 			} else {
 				now = append(now, e)
 			}
 		}
-		tl.busy.Add(len(over) + len(now))
+		sc.busy.Add(len(over) + len(now))
 	}
-	tl.mu.Unlock()
+	sc.mu.Unlock()
 	for _, e := range over {
-		tl.heal(e)
-		tl.busy.Done()
+		sc.heal(e)
+		sc.busy.Done()
 	}
 	for _, e := range now {
-		tl.strike(e)
-		tl.busy.Done()
+		sc.strike(e)
+		sc.busy.Done()
 	}
 }
 
 // ends reports whether a lasting fault ends at a moment. The caller holds the
-// timeline's mu.
+// schedule's mu.
 func (e *entry) ends(m Moment) bool {
 	if e.heal == nil || e.spec.Until == nil || !e.spec.Until.matches(m) {
 		return false
@@ -338,14 +338,14 @@ func (e *entry) ends(m Moment) bool {
 }
 
 // strike injects one fault and schedules its end.
-func (tl *Timeline) strike(e *entry) {
-	struck := resolve(targets(e.spec), tl.world)
-	tl.mu.Lock()
+func (sc *Schedule) strike(e *entry) {
+	struck := resolve(targets(e.spec), sc.world)
+	sc.mu.Lock()
 	e.struck, e.targets = true, struck
-	tl.mu.Unlock()
-	tell := tl.record()
-	w := &promoting{World: tl.world}
-	detail, heal, err := e.fault.Strike(tl.ctx, w)
+	sc.mu.Unlock()
+	tell := sc.record()
+	w := &promoting{World: sc.world}
+	detail, heal, err := e.fault.Strike(sc.ctx, w)
 	if err != nil {
 		tell(e.strike(PhaseFailed, fmt.Sprintf("could not strike: %v", err)))
 		return
@@ -356,14 +356,14 @@ func (tl *Timeline) strike(e *entry) {
 	if heal == nil {
 		return
 	}
-	tl.mu.Lock()
-	defer tl.mu.Unlock()
+	sc.mu.Lock()
+	defer sc.mu.Unlock()
 	e.heal = heal
 	if e.spec.Until != nil {
-		tl.waiting.Add(1)
+		sc.waiting.Add(1)
 	}
 	if e.spec.For > 0 {
-		tl.later(time.Duration(e.spec.For), e, true)
+		sc.later(time.Duration(e.spec.For), e, true)
 	}
 }
 
@@ -384,52 +384,52 @@ func (w *promoting) HandOver(replica string) error {
 }
 
 // heal ends a lasting fault, once.
-func (tl *Timeline) heal(e *entry) {
-	tl.mu.Lock()
+func (sc *Schedule) heal(e *entry) {
+	sc.mu.Lock()
 	heal := e.heal
 	e.heal = nil
-	tl.mu.Unlock()
+	sc.mu.Unlock()
 	if heal == nil {
 		return
 	}
 	if e.spec.Until != nil {
-		tl.waiting.Add(-1)
+		sc.waiting.Add(-1)
 	}
 	// Record the end first: the parties that it wakes may act at once.
-	tl.tell(e, PhaseEnd, "")
+	sc.tell(e, PhaseEnd, "")
 	if err := heal(); err != nil {
-		tl.tell(e, PhaseFailed, fmt.Sprintf("could not be healed: %v", err))
+		sc.tell(e, PhaseFailed, fmt.Sprintf("could not be healed: %v", err))
 	}
 }
 
-func (tl *Timeline) tell(e *entry, phase, detail string) {
-	tl.record()(e.strike(phase, detail))
+func (sc *Schedule) tell(e *entry, phase, detail string) {
+	sc.record()(e.strike(phase, detail))
 }
 
 func (e *entry) strike(phase, detail string) Strike {
 	return Strike{ID: e.id, Name: e.spec.Fault, Phase: phase, Targets: e.targets, Detail: detail}
 }
 
-// Stop ends the timeline. It waits for running strikes, heals lasting faults in
+// Stop ends the schedule. It waits for running strikes, heals lasting faults in
 // the order of ids, and records the faults that never struck. Do not call it from
 // within a strike. Only the first call after Start has an effect.
-func (tl *Timeline) Stop() {
-	tl.mu.Lock()
-	running := tl.running
-	tl.running = false
-	tl.mu.Unlock()
+func (sc *Schedule) Stop() {
+	sc.mu.Lock()
+	running := sc.running
+	sc.running = false
+	sc.mu.Unlock()
 	if !running {
 		return
 	}
-	close(tl.quit)
-	tl.busy.Wait()
-	for _, e := range tl.entries {
-		tl.heal(e)
+	close(sc.quit)
+	sc.busy.Wait()
+	for _, e := range sc.entries {
+		sc.heal(e)
 	}
-	for _, e := range tl.entries {
+	for _, e := range sc.entries {
 		if !e.struck {
 			e.targets = targets(e.spec)
-			tl.tell(e, PhaseFailed, "never struck: the run was over first; planned "+When(e.spec))
+			sc.tell(e, PhaseFailed, "never struck: the run was over first; planned "+When(e.spec))
 		}
 	}
 }
