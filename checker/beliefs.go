@@ -17,18 +17,18 @@ type Belief struct {
 	From, To            int64
 	// AcquireOp took the hold. EndOp is the operation that ended it, or 0.
 	AcquireOp, EndOp int64
-	// EndedBy is "release" (To is the invocation of the release that takes the
-	// count to 0), "lost" (the client got a notice, a refusal or a new count of
-	// 1), "stopped" (the user stopped its work at the end of the validity),
-	// "crash" or "end".
+	// EndedBy is "release", "lost", "stopped", "crash" or "end". With "release", To is
+	// the invocation of the release that takes the count to 0. With "lost", the client
+	// got a notice, a refusal or a new count of 1. With "stopped", the user stopped its
+	// work at the end of the validity.
 	EndedBy string
 	Token   uint64
 	Lease   int64 // asked for by AcquireOp, 0 for none
 	Renewed bool  // a watchdog renews it
 
-	// The servers' lease runs from LeaseFrom to LeaseTo: from the grant to the end by
-	// the last renewal, as if nobody released it. Without a server log it runs from
-	// the answer to the latest possible end. Both are 0 where no lease is known to end.
+	// The servers' lease runs from LeaseFrom to LeaseTo: from the grant to the end by the
+	// last renewal, as if no owner released it. Without a server log it runs from the
+	// answer to the latest possible end. Both are 0 where no lease is known to end.
 	LeaseFrom, LeaseTo int64 `json:"-"`
 }
 

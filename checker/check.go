@@ -30,10 +30,10 @@ type Report struct {
 	// Verdicts has an entry for every property that the lock claims and that
 	// the history can decide.
 	Verdicts map[Property]Verdict
-	// Vacuous is the reason why the run proves nothing, or empty: a planned
-	// fault never struck, a kind of operation never succeeded, or there were
-	// too few grants. A release that is refused as not held after a fault counts
-	// as one that succeeded. In a vacuous run no verdict is ok.
+	// Vacuous is the reason for a run that proves nothing, or empty. A planned fault
+	// never struck, a kind of operation never succeeded, or there were too few grants. A
+	// release that is refused as not held after a fault counts as one that succeeded. In
+	// a vacuous run no verdict is ok.
 	Vacuous string
 }
 

@@ -79,9 +79,8 @@ func TestCutOffIsStrict(t *testing.T) {
 	}
 }
 
-// Decode says of a history that was cut off that it was, so that a user can be
-// told what to do.
-func TestDecodeKnowsWhatIsCutOff(t *testing.T) {
+// Decode reports that a history was cut off, so that the command can say what to do.
+func TestDecodeReportsACutOff(t *testing.T) {
 	text := encoded(t, story(t, leased(nil), handover))
 	lines := strings.SplitAfter(text, "\n")
 	for _, cut := range []string{text[:len(text)-3], strings.Join(lines[:4], ""), lines[0]} {
@@ -92,7 +91,7 @@ func TestDecodeKnowsWhatIsCutOff(t *testing.T) {
 	}
 }
 
-// What a lock had no chance to take back is not held against it.
+// A lock that had no chance to take a request back is not blamed for it.
 func TestCutOffBeforeItIsTakenBack(t *testing.T) {
 	h := leased(func(h *history.Header) { h.Claims.TakesBack = true })
 	given := func(end string) string {

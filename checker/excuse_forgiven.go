@@ -106,7 +106,7 @@ func (f *forgiving) forgiveHold(i int) {
 		until = max(until, min(end.ret, f.endTime)) // it may have been lost before the release arrived
 	}
 	if _, dead := f.crashed[c.Client]; dead && end == nil {
-		until = f.endTime // nobody releases it
+		until = f.endTime // no owner releases it
 	}
 	l := f.lossUntil(i, until, end)
 	if kept, how := f.keptUnseen(i, end); how != "" {

@@ -66,13 +66,14 @@ func (t *trace) whyForgotten(release *op) string {
 	return ""
 }
 
-// remembered is the time for which servers must remember that an owner gave a request up: ten
-// times as long as go-redis waits for an answer. No server remembers it for ever.
+// remembered is the time for which servers must remember that an owner gave a request up.
+// It is ten times as long as go-redis waits for an answer. No server remembers it for
+// ever.
 const remembered = 30 * second
 
-// whyRequestForgotten returns the reason why a server carried out a request that its owner
-// had given up, or "". A fault kept the request back: for too long, or the servers
-// meanwhile lost the record that the owner had left, or the owner left it with another
+// whyRequestForgotten returns the reason why a server carried out a request that its
+// owner had given up, or "". A fault delayed the request for too long, or the servers
+// meanwhile lost the record that the owner had left. Or the owner left it with another
 // server of a fork.
 func (t *trace) whyRequestForgotten(k ownerLock, c *change) string {
 	since := t.heldBack(t.client[k.owner], c.group, c.t)

@@ -7,9 +7,9 @@ import (
 	"github.com/holdfast-go/holdfast/checker/history"
 )
 
-// Each line of the table has a witness, in which a lock that does what it can
-// shows a violation, and a counter-witness, in which another lock shows much the
-// same and could have avoided it.
+// Each line of the table has a witness, in which a lock that does its best shows a
+// violation. Each has a counter-witness, too: another lock shows much the same there, and
+// could have avoided it.
 func TestInherent(t *testing.T) {
 	plain := leased(nil)
 	of := func(change func(*history.Header)) history.Header { return leased(change) }

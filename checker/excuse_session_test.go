@@ -6,8 +6,8 @@ import (
 	"github.com/holdfast-go/holdfast/checker/history"
 )
 
-// A hold that lives in a session ends with its process and its connection, and
-// soon: what no lock without a lease could be asked for is asked for here.
+// A hold that lives in a session ends with its process and its connection, and soon. A
+// lock without a lease could not be asked for that.
 func TestSessions(t *testing.T) {
 	session := leased(func(h *history.Header) {
 		h.Claims.Lease, h.Claims.Reentrant, h.Claims.Session, h.Unwatched = false, false, 1000*millisecond, true

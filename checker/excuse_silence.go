@@ -72,10 +72,10 @@ func (t *trace) keptBy(release *op) bool {
 const negligible = millisecond
 
 // mayEndUnknown decides unknown outcomes. Such an outcome is right if a fault held the
-// request or its reply, stopped the server or the process, or cancelled the operation.
-// It is also right if an acquire's time ended before a slow server could answer. A
-// cancelled release that never gave the hold back has no excuse: no other owner could.
-// Nor has a release if enough of several servers had the hold, and were in reach.
+// request or its reply, stopped the server or the process, or cancelled the operation. It
+// is also right if an acquire's time ended before a slow server could answer. A cancelled
+// release that never released the hold has no excuse: no other owner could. Nor has a
+// release if enough of several servers had the hold, and were in reach.
 func (t *trace) mayEndUnknown(o *op) bool {
 	to := min(o.ret, t.endTime)
 	if o.f == history.Acquire {

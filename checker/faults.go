@@ -235,7 +235,7 @@ func (l *faultLog) struckBy(by int64, kind, target string, pick func(*faultSpan)
 	return when != never && when <= by
 }
 
-// What a judge asks of a fault. Each question is about all of its traits: a
+// The questions of the judges about a fault. Each question is about all of its traits: a
 // fault with a trait that a question does not name is never taken for harmless.
 
 func (s *faultSpan) only(t history.Traits) bool {

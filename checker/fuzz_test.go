@@ -124,7 +124,7 @@ func TestJudgeOnNoise(t *testing.T) {
 	t.Logf("%d valid histories", valid)
 }
 
-// contention is what a correct lock does under load.
+// contention is a history of a correct lock under load.
 func contention(tb testing.TB, clients, sections int) *history.History {
 	var b strings.Builder
 	now := 0

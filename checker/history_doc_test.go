@@ -9,7 +9,7 @@ import (
 	"github.com/holdfast-go/holdfast/checker/history"
 )
 
-// Whoever records histories of their own finds every trait in the guide.
+// Authors of their own recorders find every trait in the guide.
 func TestEveryTraitIsDocumented(t *testing.T) {
 	guide, err := os.ReadFile("../docs/history.md")
 	if err != nil {

@@ -237,8 +237,8 @@ func (x *index) lockOfEvent(e *history.Event) string {
 	return e.Server.Key
 }
 
-// untilNext is the time for which an operation may be carried out: until it returned, or,
-// when its outcome is unknown, until its owner asked again.
+// untilNext is the time until which an operation may be carried out. That is its return,
+// or, with an unknown outcome, the next request of its owner.
 func (x *index) untilNext(o *op) int64 {
 	if !o.unclear() {
 		return o.ret

@@ -64,8 +64,8 @@ func (t *trace) grantOnServers(c *Belief) (int64, bool) {
 
 // owedByServers is until when a quorum of servers owed a belief its hold, by its last
 // grant or renewal on each of them. It looks at changes before a time. A server that
-// later lost the hold or was replaced still owes it: the client was promised it. What
-// the acquire took back before it returned is not owed.
+// later lost the hold or was replaced still owes it: the client was promised it. A hold
+// that the acquire took back before it returned is not owed.
 func (t *trace) owedByServers(c *Belief, by int64) (int64, bool) {
 	type promise struct {
 		node, group string
@@ -178,9 +178,9 @@ func (t *trace) onServer(lease int64) int64 {
 	return max(lease, t.claims.LeaseMin) + t.claims.LeaseSlack
 }
 
-// owedFromBefore returns until when, and since when, a server owes the hold of a belief, if the server had it
-// before the request and kept it unchanged. A hold that is renewed promises no lease of
-// its own.
+// owedFromBefore returns until when, and since when, a server owes the hold of a belief.
+// It does so if the server had the hold before the request and kept it unchanged. A hold
+// that is renewed promises no lease of its own.
 func (t *trace) owedFromBefore(c *Belief, o *op) (owed, since int64, found bool) {
 	if t.claims.Nodes > 1 || c.Renewed || c.Lease == 0 || o.res.Count > 1 || t.clockMoved(o.ret) {
 		return 0, 0, false

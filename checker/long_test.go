@@ -26,9 +26,9 @@ type longRun struct {
 	locks    int  // 0 means 1
 }
 
-// history simulates a right lock: one server that serves waiters in the order
-// in which they came, leases with a watchdog, fencing tokens, nested holds,
-// and 20 clients that work without a rest. All judges must find it right.
+// history simulates a right lock. One server serves waiters in the order in which they
+// came. There are leases with a watchdog, fencing tokens, nested holds, and 20 clients
+// that work without a rest. All judges must find it right.
 func (l longRun) history() *history.History {
 	w := &longWorld{
 		longRun: l, r: rand.New(rand.NewPCG(1, 2)), stock: int64(l.ops),

@@ -15,7 +15,7 @@ type op struct {
 	res                 *history.Result
 }
 
-// What an operation without arguments or result has; only ever read.
+// The fields of an operation without arguments or result; only ever read.
 var (
 	noArgs   history.Args
 	noResult history.Result

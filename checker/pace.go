@@ -15,7 +15,7 @@ const worldLive = "live"
 // but the first come on top of machine. A part of a lease, or a claim in the header, is
 // already in the time of the run.
 type allowances struct {
-	// waitSlack is what a bounded wait may overrun, and how early it may end.
+	// waitSlack is the time by which a bounded wait may overrun, or end early.
 	waitSlack int64
 	// healing is the time for which waiters are excused after a fault.
 	healing int64
@@ -36,8 +36,8 @@ type allowances struct {
 	// where processes have to wait for their turn on a machine. A harness does
 	// not keep runs in which it waited longer itself.
 	machine int64
-	// underway is the time for which a request may be on its way to a server: one that has
-	// to open connections, and whose script the server does not have, takes up to
+	// underway is the time for which a request may be on its way to a server. A request
+	// that has to open connections, and whose script the server lacks, takes up to
 	// messagesOfRequest messages one after the other.
 	underway int64
 }

@@ -31,8 +31,8 @@ func TestAllowancesFollowThePace(t *testing.T) {
 	}
 }
 
-// A renewal that opens a connection and sends its script takes many messages: on
-// a slow network it is late by them, and a broken connection may cost it a pause.
+// A renewal that opens a connection and sends its script takes many messages. On a slow
+// network it is late by them, and a broken connection may cost it a pause.
 func TestRenewalMayTakeItsMessages(t *testing.T) {
 	at := func(latency int64) history.Header {
 		return leased(func(h *history.Header) {

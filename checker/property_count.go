@@ -269,8 +269,8 @@ type innerEnd struct {
 	when  int64
 }
 
-// innerEnds yields the ends of an owner's inner holds after which one server has what is
-// left, and the owner leaves that alone for a moment. It leaves out an owner with an
+// innerEnds yields the ends of an owner's inner holds after which one server has the
+// rest, and the owner leaves that alone for a moment. It leaves out an owner with an
 // operation of unknown outcome: its server may have more. The next step reuses outer.
 func (t *trace) innerEnds(k ownerLock) iter.Seq[innerEnd] {
 	return func(yield func(innerEnd) bool) {
@@ -322,8 +322,8 @@ func (t *trace) takenBackBy(o *op) int64 {
 	return never
 }
 
-// leftOnServer is the change with the hold of an owner on a server at a time, if nothing ends that and the
-// owner requests nothing before.
+// leftOnServer is the change with the hold of an owner on a server at a time. Nothing may
+// end that hold, and the owner may request nothing before.
 func (t *trace) leftOnServer(o *op, when int64) *change {
 	if when >= min(o.nextInv(), o.nextExtension(), t.endTime, t.closing.at(o.client), t.crashed.at(o.client)) {
 		return nil

@@ -326,8 +326,8 @@ func (j errorsJudge) releasedNothing(o *op) Verdict {
 }
 
 // releasedSince is when the owner of a release first asked for it. It is earlier than the
-// call if this one only tells what became of releases without an answer: a server gave a
-// hold back for one of them, and has as many left as this one says.
+// call if this one only reports the outcome of releases without an answer. A server
+// released a hold for one of them, and has as many left as this one says.
 func (j errorsJudge) releasedSince(o *op) int64 {
 	own := &o.own.ops
 	for i := own.latest(o.inv); i >= 0; i-- {

@@ -172,9 +172,9 @@ func (j leaseJudge) judgeGrant(c *Belief) Verdict {
 	return Verdict{Outcome: OutcomeOK}
 }
 
-// judgeInnerEnds checks that the end of an inner hold leaves its owner no longer lease than
-// the outer holds have. Who renews them may count their lease from now. A request counts
-// from its send, and may be on its way.
+// judgeInnerEnds checks that the end of an inner hold leaves its owner no longer lease
+// than the outer holds have. An owner that renews them may count their lease from now. A
+// request counts from its send, and may be on its way.
 func (j leaseJudge) judgeInnerEnds(k ownerLock) Verdict {
 	v := Verdict{Outcome: OutcomeOK}
 	for e := range j.innerEnds(k) {

@@ -96,8 +96,8 @@ func TestExtensions(t *testing.T) {
 	})
 }
 
-// The client of an owner gives a lost hold back. If it dies before the owner does
-// anything, another owner rightly gets the lock before the end of the lease.
+// The client of an owner releases a lost hold. If it dies before the owner does anything,
+// another owner rightly gets the lock before the end of the lease.
 func TestLostByTheDead(t *testing.T) {
 	run(t, []propertyTest{{"dead before its release", leased(nil), `
 		0    c1 acquire lease=1000
@@ -138,8 +138,8 @@ func TestLossAfterClose(t *testing.T) {
 	}
 }
 
-// A waiter to which a lock is handed knows no more than its own request, and its client
-// may find its connection broken.
+// A waiter to which a lock is handed has no more than its own request, and its client may
+// find its connection broken.
 func TestHandedOn(t *testing.T) {
 	fair := func(lease int64) history.Header {
 		return leased(func(h *history.Header) {

@@ -7,8 +7,8 @@ import (
 	"github.com/holdfast-go/holdfast/checker/history"
 )
 
-// unbounded is the time for which a key may lack an expiry, between two commands of a lock that
-// sets first the key and then the expiry.
+// unbounded is the time for which a key may lack an expiry. It lies between two commands
+// of a lock that sets first the key and then the expiry.
 const unbounded = 50 * millisecond
 
 type heldLease struct {
@@ -241,7 +241,7 @@ func (h *heldLease) owesOnly(c *change) {
 // judgeLeft checks the TTL that a command of a client leaves to the owner's hold.
 func (w *leaseWalk) judgeLeft(c *change) Verdict {
 	longest := w.longest
-	if w.before > longest && w.heldUpSince(c.By, w.since, c.t) { // a renewal of then, held back until now
+	if w.before > longest && w.heldUpSince(c.By, w.since, c.t) { // a renewal of then, late until now
 		longest = w.before
 	}
 	longest = max(longest, w.accountOf(w.ownerLock).longestExtension(w.since, c.t))

@@ -68,7 +68,7 @@ func (j linearizableJudge) lockOps(lock string) (ops []linear.Op, byLog bool) {
 }
 
 // lossesOfTheDead adds the releases that owners would have made which were notified of a
-// loss and died before they released. Their client may have given the hold back.
+// loss and died before they released. Their client may have released the hold.
 func (j linearizableJudge) lossesOfTheDead(lock string, ops []linear.Op) []linear.Op {
 	for _, n := range j.notes {
 		died, dead := j.crashed[n.Client]

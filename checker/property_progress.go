@@ -174,8 +174,8 @@ func (j progressJudge) missedGrant(o *op) (when int64, missed bool) {
 	return 0, false
 }
 
-// judgeIdleWait finds a part of a wait in which nobody believed to hold the
-// lock, longer than the longest lease of a dead holder.
+// judgeIdleWait finds a part of a wait in which no owner believed to have the lock,
+// longer than the longest lease of a dead holder.
 func (j progressJudge) judgeIdleWait(o *op, w *waiting) Verdict {
 	bound := w.lease + j.claims.Handoff + j.allow.waitSlack
 	from, to, idle := j.longestGap(&w.believed, o, j.waitEnd(o), disturbs(o.client))

@@ -75,9 +75,9 @@ type edge struct {
 	d     int
 }
 
-// timesTaken lists the times in which too few servers were free to take the lock: more groups
-// than the lock can lose held it, or were unreachable by cuts. After a failover replicas
-// count as well, because clients may use one of them.
+// timesTaken lists the times in which too few servers were free to take the lock. More
+// groups than the lock can lose held it, or were unreachable by cuts. After a failover
+// replicas count as well, because clients may use one of them.
 func (j progressJudge) timesTaken(lock string, cuts []edge) [][2]int64 {
 	failed := int64(never)
 	for _, f := range j.faults {

@@ -7,8 +7,8 @@ import (
 	"github.com/holdfast-go/holdfast/checker/history"
 )
 
-// What a lock leaves behind when nobody holds it for certain: each of these was
-// invisible to the judges until a lock of the gallery did it.
+// The traces that a lock leaves behind when no owner holds it for certain. The judges saw
+// none of these until a lock of the gallery left them.
 func TestGivenUp(t *testing.T) {
 	takesBack := leased(func(h *history.Header) { h.Claims.TakesBack = true })
 	// Client-1's acquire is cancelled after the server has granted it.

@@ -22,7 +22,7 @@ var renewalProperty = property{
 // on a broken connection.
 const pauseOfClient = 512 * millisecond
 
-// pauseOfPool is its longest pause if several idle connections broke at once: it
+// pauseOfPool is its longest pause if several idle connections broke at once. The client
 // retries a request on one after the other, fails, and the lock asks again.
 const pauseOfPool = 2 * pauseOfClient
 

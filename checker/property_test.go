@@ -111,8 +111,8 @@ func overtaken(at int) string {
 		%[1]d  c1 ok`, at)
 }
 
-// What a goroutine or a thread is left in is told by the function that somebody can
-// look up, not by what the runtime calls its state.
+// The verdict names the function in which a goroutine or a thread is left, which a reader
+// can look up. It does not use the runtime's word for its state.
 func TestThreadInWords(t *testing.T) {
 	for stack, want := range map[string]string{
 		"goroutine [select (durable)]\nexample.com/mylock.(*Mutex).watch\n\tlock.go:93\ncreated by example.com/mylock.(*Mutex).Lock\n\tlock.go:74":                  "example.com/mylock.(*Mutex).watch at lock.go:93",

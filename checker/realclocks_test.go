@@ -9,9 +9,9 @@ import (
 	"github.com/holdfast-go/holdfast/checker/history"
 )
 
-// Real servers note a little late, or early, when they did something, each by
-// its own clock: the event still lies within its operation, and those of one
-// server keep their order. That decides no verdict.
+// Real servers note an event a little late, or early, each by its own clock. The event
+// still lies within its operation, and those of one server keep their order. That decides
+// no verdict.
 func TestServerTimesALittleOff(t *testing.T) {
 	for _, c := range corpus(t) {
 		if c.h == nil || c.folder == "invalid" {
@@ -88,8 +88,7 @@ func aLittleOff(events []history.Event, most int64, r *rand.Rand) []history.Even
 	return out
 }
 
-// What an owner asks for at the very instant of a server's event cannot be
-// what that event granted.
+// A request at the very instant of a server's event cannot have caused that event.
 func TestAskedForAtTheSameInstant(t *testing.T) {
 	run(t, []propertyTest{{"a longer nested lease", leased(nil), `
 		0    c1 acquire lease=1000

@@ -181,7 +181,7 @@ func TestASucceededReleaseHasAnEffect(t *testing.T) {
 	})
 }
 
-// Who is told by its release that the hold is lost has lost it.
+// An owner whose release reports that the hold is lost has lost it.
 func TestAReleaseThatSpeaksOfALoss(t *testing.T) {
 	const held = `
 		0    c1 acquire lease=8000

@@ -19,11 +19,11 @@ import (
 //	210  log sentinel-1 +sdown master n1
 //	300  end
 //
-// Times and durations are milliseconds. c1 is client-1 and its owner
-// client-1/1, c1.2 its owner client-1/2, n1 is node-1, n1r1 its first replica.
-// Operations get ids from 1 in the order of their invocations, and a final
-// "end" is added when there is none. What a server had before a change is
-// remembered from its last line, unless was=c1 or wasttl=500 says it.
+// Times and durations are milliseconds. c1 is client-1 and its owner client-1/1, c1.2 its
+// owner client-1/2, n1 is node-1, n1r1 its first replica. Operations get ids from 1 in
+// the order of their invocations, and a final "end" is added when there is none. The
+// state of a server before a change is that of its last line, unless was=c1 or wasttl=500
+// says it.
 func story(t testing.TB, h history.Header, text string) *history.History {
 	t.Helper()
 	h.Format = history.Format

@@ -17,8 +17,8 @@ const nestedHold = `
 	5    c1 ok count=2
 	`
 
-// An owner that gets no answer to a release still knows when its holds end. Its
-// notice of loss ends them for all judges, though the release is repeated later.
+// An owner that gets no answer to a release can still say when its holds end. Its notice
+// of loss ends them for all judges, though the release is repeated later.
 func TestALossAfterAnUnansweredRelease(t *testing.T) {
 	renewed := leased(func(h *history.Header) { h.Claims.Renewal, h.Claims.RenewEvery = true, int64(second)/3 })
 	const cut = nestedHold + `
@@ -145,9 +145,9 @@ func TestALeaseFromTheFirstOfSeveralServers(t *testing.T) {
 	})
 }
 
-// The owner of nested holds asks for a release again and again. Nobody can know that
-// the lock is free meanwhile, and once it has stopped asking, everybody.
-func TestNobodyKnowsWhatAnUnansweredReleaseLeft(t *testing.T) {
+// The owner of nested holds asks for a release again and again. No client can see that
+// the lock is free meanwhile, and once it has stopped asking, all can.
+func TestAnUnansweredReleaseLeavesAnUnknownState(t *testing.T) {
 	renewed := leased(func(h *history.Header) { h.Claims.Renewal, h.Claims.RenewEvery = true, int64(second)/3 })
 	held := func(until string) string {
 		return `

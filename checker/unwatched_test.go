@@ -6,8 +6,8 @@ import (
 	"github.com/holdfast-go/holdfast/checker/history"
 )
 
-// What only servers could tell must not be called ok, or unknown for want of
-// looking, where there was nothing to look at.
+// In a run without a view of the servers, a fact that only servers can show must not be
+// called ok. Nor is it unknown for want of looking.
 func TestUnwatched(t *testing.T) {
 	h := story(t, leased(func(h *history.Header) {
 		h.Unwatched, h.Claims.Renewal, h.Claims.RenewEvery = true, true, 300*millisecond

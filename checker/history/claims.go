@@ -86,9 +86,8 @@ type Terms struct {
 	// Drift is the drift of servers' clocks during a lease that the lock
 	// survives; nil for none. Redlock's is 1 % and 2 ms.
 	Drift *Drift `json:"drift,omitempty"`
-	// LeaseUnit is the unit to which the lock rounds a lease up, LeaseMin its
-	// shortest lease, and LeaseSlack the longest time by which it exceeds a
-	// lease.
+	// LeaseUnit is the unit to which the lock rounds a lease up. LeaseMin is its shortest
+	// lease, and LeaseSlack the longest time by which it exceeds a lease.
 	LeaseUnit  int64 `json:"lease_unit,omitempty"`
 	LeaseMin   int64 `json:"lease_min,omitempty"`
 	LeaseSlack int64 `json:"lease_slack,omitempty"`

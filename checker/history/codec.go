@@ -61,13 +61,12 @@ func Encode(w io.Writer, h *History) error {
 // from 0 to 1, and 0 if unknown.
 type partly interface{ Part() float64 }
 
-// Decode reads what [Encode] wrote. It is strict. Each of these is an
-// [*InvalidError]: an unknown field, a header of another format, a repeated key,
-// null, invalid UTF-8, a line of more than 16 MiB, events of more than 4
-// GiB, a truncated line, and a missing end. [DecodeCutOff] accepts the last two.
-// Decode returns errors of r unchanged. It checks the shape; [Validate] checks the
-// events together. If r has a method Part() float64, the part that was read so
-// far, Decode allocates a long history at once.
+// Decode reads what [Encode] wrote. It is strict. Each of these is an [*InvalidError]: an
+// unknown field, a header of another format, a repeated key, null, and invalid UTF-8. So
+// is a line of more than 16 MiB, events of more than 4 GiB, a truncated line, and a
+// missing end. [DecodeCutOff] accepts the last two. Decode returns errors of r unchanged.
+// It checks the shape; [Validate] checks the events together. If r has a method Part()
+// float64, the part that was read so far, Decode allocates a long history at once.
 func Decode(r io.Reader) (*History, error) { return decode(r, (*decoder).decodeEvents) }
 
 // buffers are for the next histories of a command that reads hundreds.

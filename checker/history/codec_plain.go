@@ -5,10 +5,10 @@ import (
 	"unicode/utf8"
 )
 
-// plainReader reads events in the form in which encode writes them: no space, no
-// field twice, no escape in a string, no number beyond 18 digits. It is many times
-// faster than the JSON package, and allocates few objects. It keeps repeated
-// strings once, and takes arguments, results and changes from blocks.
+// plainReader reads events in the form in which encode writes them. They have no space,
+// no field twice, no escape in a string, and no number beyond 18 digits. It is many times
+// faster than the JSON package, and allocates few objects. It keeps repeated strings
+// once, and takes arguments, results and changes from blocks.
 //
 // The JSON package reads every accepted line to the same event. A refused line may
 // still be right: the JSON package decides, and reports every error.

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// What the plain reader accepts, the JSON package reads to the same event.
+// The JSON package reads each line that the plain reader accepts to the same event.
 func FuzzPlainReader(f *testing.F) {
 	for _, line := range []string{
 		`{"t":0,"kind":"invoke","op":1,"f":"acquire","client":"client-1","owner":"client-1/1","lock":"stock","args":{"lease":10,"renewed":true,"wait":-1}}`,

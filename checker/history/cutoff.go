@@ -10,8 +10,8 @@ import (
 // an added [End] at the time of the last event. It reads a complete history as
 // [Decode] does. The header must be complete, and the rest must be valid.
 //
-// The judges treat the history as if the run had ended there, and leave unknown
-// facts open: the leftovers (cleanup is unknown), and operations that might still
+// The judges treat the history as if the run had ended there, and leave unknown facts
+// open. These are the leftovers (cleanup is unknown), and operations that might still
 // have returned in time.
 func DecodeCutOff(r io.Reader) (*History, error) {
 	return decode(r, func(d *decoder) (*History, error) {

@@ -1,13 +1,12 @@
 // Package history is the record of a run: its events, its format, the codec and
 // the validation. It imports only the reading of input from Holdfast.
 //
-// A history is a header and a list of events in time order. Four kinds of event
-// describe operations of the workload, as in Jepsen: [Invoke], then one of [OK],
-// [Fail] (it certainly did not happen) or [Info] (its outcome is unknown). The
-// other kinds are evidence. A [Note] is a fact that a client learned between
-// operations. A [Fault] is a strike on the world. A [Server] event is the ground
-// truth from a server, and a [Log] event a line of its own log. [End] lists the
-// leftovers at the end.
+// A history is a header and a list of events in time order. Four kinds of event describe
+// operations of the workload, as in Jepsen. [Invoke] comes first, and then one of [OK],
+// [Fail] (it certainly did not happen) or [Info] (its outcome is unknown). The other
+// kinds are evidence. A [Note] is a fact that a client learned between operations. A
+// [Fault] is a strike on the world. A [Server] event is the ground truth from a server,
+// and a [Log] event a line of its own log. [End] lists the leftovers at the end.
 package history
 
 // Format names the history format this package reads and writes.
@@ -32,9 +31,8 @@ type Header struct {
 	// nanoseconds. 0 means negligible.
 	Latency int64 `json:"latency,omitempty"`
 
-	// Unwatched is true if the recorder could not see the holder on the
-	// servers: no judge reads Server events, and properties that need them are
-	// not judged.
+	// Unwatched is true if the recorder could not see the holder on the servers. No judge
+	// reads Server events then, and properties that need them are not judged.
 	Unwatched bool `json:"unwatched,omitempty"`
 	// Unseen is the reason, for a lock on Redis.
 	Unseen string `json:"unseen,omitempty"`
@@ -118,7 +116,7 @@ type Func string
 // The operations of a workload, and the notes of a client.
 const (
 	Acquire Func = "acquire" // take the lock, or one more hold on it
-	Release Func = "release" // give one hold back
+	Release Func = "release" // release one hold
 	Read    Func = "read"    // read the guarded resource
 	Write   Func = "write"   // write the guarded resource
 	Inspect Func = "inspect" // ask the lock how often this owner holds it
@@ -237,16 +235,16 @@ type ServerEvent struct {
 	Command string `json:"command,omitempty"`
 	By      string `json:"by,omitempty"`
 
-	// Holder and Count are the holder on this server and its hold count after
-	// the change, WasHolder and WasCount those before it; "" and 0 for nobody.
-	// If the identity belongs to no owner, Holder is the stored value.
+	// Holder and Count are the holder on this server and its hold count after the change,
+	// WasHolder and WasCount those before it; "" and 0 without a holder. If the identity
+	// belongs to no owner, Holder is the stored value.
 	Holder    string `json:"holder,omitempty"`
 	Count     int    `json:"count,omitempty"`
 	WasHolder string `json:"was_holder,omitempty"`
 	WasCount  int    `json:"was_count,omitempty"`
 
-	// TTL is the rest of the lease after the change, in nanoseconds of the
-	// server's clock: -1 for a key that never expires, 0 for no key.
+	// TTL is the rest of the lease after the change, in nanoseconds of the server's
+	// clock. It is -1 for a key that never expires, and 0 for no key.
 	TTL    int64 `json:"ttl,omitempty"`
 	WasTTL int64 `json:"was_ttl,omitempty"`
 

@@ -4,8 +4,8 @@ package history
 // events. Judges read them, never the name of the fault, so a new fault needs no
 // new judge.
 //
-// A fault has a trait if it may have that effect: it is better to excuse a lock
-// once too often than to blame it for a fault.
+// A fault has a trait if it may have that effect. It is better to excuse a lock once too
+// often than to blame it for a fault.
 type Traits struct {
 	// A fault has exactly one of these two.
 	Instant bool `json:"instant,omitempty"` // it ends at once; only its aftermath is an excused

@@ -6,10 +6,9 @@ import (
 	"time"
 )
 
-// A cause slice is a small part of an illegal history that is illegal itself.
-// Leaving out just any operation may make a legal history illegal (without a
-// release the lock stays taken), so a slice leaves out only what a legal
-// history can do without:
+// A cause slice is a small part of an illegal history that is illegal itself. Leaving out
+// just any operation may make a legal history illegal: without a release the lock stays
+// taken. So a slice leaves out only operations that a legal history can do without:
 //
 //   - The operations of an owner come in units. A unit begins with an acquire
 //     that returned count 1, which took effect on the free lock: no hold goes
@@ -19,7 +18,7 @@ import (
 //     that was legal its holds are times in which the lock is free and the
 //     unknown operations in them did nothing. The free lock allows whatever
 //     others did meanwhile, but for being refused as busy.
-//   - Whoever is refused, or asks for its count, changes nothing: that
+//   - An owner that is refused, or asks for its count, changes nothing: that
 //     operation can go by itself. Where it counts on several servers, asking
 //     is answered by what others hold too, and always goes.
 //   - An owner without any unit kept can go altogether, with its operations of
@@ -54,7 +53,7 @@ func newSlicer(ops []Op, r Rules) *slicer {
 			continue
 		}
 		u, ok := current[o.Owner]
-		// What touches in time may have happened in either order.
+		// Operations that touch in time may have happened in either order.
 		if !ok || o.Kind == GotLock && o.Count == 1 && o.Call > over[o.Owner] {
 			if ok {
 				s.units[u].to = min(s.units[u].to, o.Return)
@@ -127,9 +126,9 @@ func (s *slicer) buildSlice(c selection) []Op {
 	return out
 }
 
-// causeSlice finds a small illegal part of an illegal history: the operations
-// of its cause and their units, or else what was going on for longer and
-// longer before the end. j is the judge that called the history illegal.
+// causeSlice finds a small illegal part of an illegal history. It takes the operations of
+// its cause and their units, or else longer and longer parts before the end. j is the
+// judge that called the history illegal.
 func causeSlice(ops []Op, r Rules, cause []int64, j judge) []Op {
 	s := newSlicer(ops, r)
 	illegal := func(c selection) bool { return j(s.buildSlice(c), r, time.Second) == Violated }

@@ -1,6 +1,6 @@
-// Package linear judges whether the operations on one lock are linearizable
-// (Herlihy and Wing, 1990): whether they could have happened one at a time,
-// each at some instant between its call and its return.
+// Package linear judges whether the operations on one lock are linearizable (Herlihy and
+// Wing, 1990). Linearizable operations could have happened one at a time, each at some
+// instant between its call and its return.
 //
 // The question is NP-complete for objects in general (Gibbons and Korach,
 // "Testing Shared Memories", 1997), so two judges answer it:

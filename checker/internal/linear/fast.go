@@ -6,13 +6,12 @@ import (
 	"time"
 )
 
-// The fast judge answers the same question as porcupine, about the same
-// model, in steps. The first reads the holds off the replies, puts them in
-// the one order they can have and looks for what does not fit: near-linear,
-// and enough for most histories. When owners go on after operations of unknown
-// outcome, it looks at two histories that have none: one that is legal only if
-// the given one is, and one that is illegal only if the given one is. What
-// is then still open goes to a search over the open operations, which is exact
+// The fast judge answers the same question as porcupine, about the same model, in steps.
+// The first reads the holds off the replies, puts them in the one order they can have and
+// looks for misfits. It is near-linear, and enough for most histories. When owners go on
+// after operations of unknown outcome, it looks at two histories that have none. One is
+// legal only if the given one is, and the other is illegal only if the given one is. A
+// history that is still open goes to a search over the open operations, which is exact
 // and has a budget.
 //
 // It decides or it says Unknown; it never guesses.

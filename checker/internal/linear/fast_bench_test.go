@@ -72,7 +72,7 @@ func (l load) ops() []Op {
 		o.Call = max(c.free+1, now-r.Int64N(2*millisecond))
 		o.Asked, o.Return = o.Call, now+r.Int64N(2*millisecond)
 		lost := l.lost != noneLost && w%2 == 0 && r.IntN(cmp.Or(l.every, 50)) == 0
-		// Without leases nobody would give back what an owner that stops holds.
+		// Without leases no process would release the lock of an owner that stops.
 		kept := l.lost == ownersStop && l.lease == Forever
 		executed := !lost || r.IntN(2) == 0
 		switch {

@@ -1,15 +1,14 @@
 package linear
 
-// certain is a part of the history that is legal if the whole is: what every
-// owner did before its outcomes became unclear, and the refusals from before
-// anything was left out. An illegal finding in it stands for the whole; a
-// legal one says nothing.
+// certain is a part of the history that is legal if the whole is. It has the operations
+// of every owner before its outcomes became unclear, and the earlier refusals. An illegal
+// finding in it stands for the whole; a legal one says nothing.
 //
-// What an owner does from some instant at which it holds nothing can be left
-// out together: to all others the lock is only free more often. Refusals mind
-// that, so they are left out as soon as anything is. An owner whose last hold
-// ends in a release of unknown outcome may keep that release as its last
-// operation: however the hold really ended, the release can have been that.
+// All operations of an owner from some instant at which it holds nothing can be left out
+// together. To all others the lock is only free more often. Refusals mind that, so they
+// are left out as soon as anything is. An owner whose last hold ends in a release of
+// unknown outcome may keep that release as its last operation. Whatever really ended the
+// hold, the release can have done so.
 //
 // The operations must be sorted by call. Where an owner does two things at
 // once, nothing is certain.

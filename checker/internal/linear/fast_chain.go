@@ -5,11 +5,11 @@ import (
 	"slices"
 )
 
-// chainOrder proves a history legal that has leases, phantoms or doubts: it places
-// every operation of the forced order at one instant, and lets the model step
-// through them in that order. Every instant is within its operation, so the
-// order keeps real time, and the model's own steps make the proof. When they do
-// not go through, some other placement may, and the search decides.
+// chainOrder proves a history legal that has leases, phantoms or doubts. It places every
+// operation of the forced order at one instant, and lets the model step through them in
+// that order. Every instant is within its operation, so the order keeps real time, and
+// the model's own steps make the proof. When they do not go through, some other placement
+// may, and the search decides.
 func (s *sessions) chainOrder() Ruling {
 	lines, v := s.places()
 	if v.Outcome != OutcomeOK {
@@ -64,8 +64,8 @@ func byPlace(a, b place) int {
 	return cmp.Compare(a.order, b.order)
 }
 
-// releaseNeeded is the release of unknown outcome that session i has to end with, for
-// its lease is too long to end before the next session; nil for none.
+// releaseNeeded is the release of unknown outcome that must end session i. The lease of
+// the session is too long to end before the next session; nil for none.
 func (s *sessions) releaseNeeded(i int) *Op {
 	c := &s.list[i]
 	if c.end < 0 || s.ops[c.end].Kind != MaybeGave {
@@ -82,8 +82,9 @@ func missed(o *Op) Ruling {
 	return undecided("several orders are possible, and the first one tried does not fit", o)
 }
 
-// placing gives every operation of a session its instant, every refusal one at which
-// it is right, and every phantom that it needs for that one at which it takes the lock.
+// placing gives every operation of a session its instant, and every refusal one at which
+// it is right. It gives each phantom that a refusal needs the instant at which it takes
+// the lock.
 type placing struct {
 	*sessions
 	start      []int32 // the first step of each session, and then the number of all

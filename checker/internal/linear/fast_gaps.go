@@ -9,15 +9,15 @@ import (
 // Gap k is the one before session k. Such a refusal can only be due to a
 // phantom: an acquire that may have held the lock and left no other trace.
 //
-// A phantom holds once, so it serves one gap. It serves any refusal that returned
-// after its call and was called before it returned itself, and before its lease
-// ended, counted from the first return it serves. One of a client that is gone
+// A phantom holds once, so it serves one gap. It serves any refusal that returned after
+// its call and was called before it returned itself. The refusal was also called before
+// its lease ended, counted from the first return it serves. One of a client that is gone
 // does not give back: without leases it serves the last gap only.
 //
-// Where all phantoms are of unknown outcome and their owners went no further, a
-// gap needs one, and all that were called in time are equally good for all
-// later gaps: then the choice is the best one, and a refusal that is left over
-// is wrong. With phantoms that return it is a good choice, no more.
+// Where all phantoms are of unknown outcome and their owners went no further, a gap needs
+// one. All that were called in time are equally good for all later gaps. Then the choice
+// is the best one, and a refusal that is left over is wrong. With phantoms that return it
+// is a good choice, no more.
 type gaps struct {
 	s       *sessions
 	refused []refusal
@@ -90,8 +90,8 @@ func (g *gaps) countServed(phantom int32, group []refusal) int {
 	return n
 }
 
-// choosePhantom takes a phantom for the first of a gap's refusals: one that serves them
-// all and returns soonest, else one that never returns, else what there is.
+// choosePhantom takes a phantom for the first of a gap's refusals. It prefers one that
+// serves them all and returns soonest, then one that never returns, then any.
 func (g *gaps) choosePhantom(group []refusal) int32 {
 	f := g.op(group[0])
 	for ; g.seen < len(g.s.phantoms) && g.s.ops[g.s.phantoms[g.seen]].Call <= f.Return; g.seen++ {

@@ -2,11 +2,10 @@ package linear
 
 import "slices"
 
-// An owner that goes on after an operation with unknown outcome usually tells
-// by its next reply what became of it: a count one higher, a hold that is gone.
-// guess takes that word for the truth and writes the history that results. It
-// has fewer ways to be legal than the given one, so when it is legal, the given
-// one is; when it is not, nothing follows.
+// The next reply of an owner usually shows the fate of an operation with unknown outcome:
+// a count one higher, a hold that is gone. guess takes that word for the truth and writes
+// the history that results. It has fewer ways to be legal than the given one, so when it
+// is legal, the given one is; when it is not, nothing follows.
 //
 // An unknown acquire that left no trace may still have held the lock for a while
 // before its owner's next telling reply; it is marked as stray.

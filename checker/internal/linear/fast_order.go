@@ -4,15 +4,15 @@ import "github.com/holdfast-go/holdfast/checker/history"
 
 // checkOrder checks that the sessions fit one after the other.
 //
-// Every session T begins at or before takes(T), and every session S ends at or
-// after core(S). So S can come before T only if core(S) <= takes(T). Of two
-// sessions with cores that are not empty, this holds in one direction at most
-// (but for cores of the same single instant, where both are the same): their
-// order is forced, and it is the order of takes.
+// Every session T begins at or before takes(T), and every session S ends at or after
+// core(S). So S can come before T only if core(S) <= takes(T). Of two sessions with cores
+// that are not empty, this holds in one direction at most. The exception is cores of the
+// same single instant, where both orders are the same. So their order is forced, and it
+// is the order of takes.
 //
-// Without leases every core is non-empty, and the condition is also enough:
-// begin each session as early as the one before it allows, end it at core, and
-// every operation keeps within its call and return.
+// Without leases every core is non-empty, and the condition is also enough. Begin each
+// session as early as the one before it allows, end it at core, and every operation keeps
+// within its call and return.
 func (s *sessions) checkOrder() Ruling {
 	before := -1 // the session with the latest core so far
 	for i := range s.list {
@@ -46,13 +46,12 @@ func (s *sessions) explainOverlap(a, b *session) Ruling {
 // checkRefusals checks that somebody can have held the lock when an acquire was
 // refused.
 //
-// The longest that session i can hold is from its call, or the core of the
-// session before when that is later, to last, or takes of the session after
-// when that is earlier. Where the two windows of a handover overlap, the lock
-// passes on at one instant and is never free; where they do not, taking both
-// extremes leaves it free between them only. The choices of different
-// handovers are independent, so one schedule has all these longest holds at
-// once, and a refusal is right exactly if it touches one of them.
+// Session i can hold from its call, or from the core of the session before when that is
+// later. It can hold to last, or to takes of the session after when that is earlier.
+// Where the two windows of a handover overlap, the lock passes on at one instant and is
+// never free; where they do not, taking both extremes leaves it free between them only.
+// The choices of different handovers are independent, so one schedule has all these
+// longest holds at once. A refusal is right exactly if it touches one of them.
 //
 // With leases a late end may rule out an early begin. Then a refusal that
 // touches none is still wrong, but one that touches some proves nothing yet.

@@ -24,9 +24,9 @@ func like(o *Op) likeness {
 	return likeness{o.Owner, o.Kind, o.Renewed, o.Crashed, o.Lease}
 }
 
-// strays gives the acquires of unknown outcome that are the last of owners who
-// held nothing before and never were unclear one owner: no later operation
-// depends on their names.
+// strays gives one owner to some acquires of unknown outcome: those that are the last of
+// owners who held nothing before and never were unclear. No later operation depends on
+// their names.
 func strays(ops []Op, r Rules) []Op {
 	ops = slices.Clone(sorted(ops))
 	type owner struct {
@@ -74,10 +74,10 @@ func (o *Op) unclear() bool {
 	return (o.Kind == MaybeGot || o.Kind == MaybeGave) && o.Return >= Forever
 }
 
-// parking keeps operations of unknown outcome away from the search while it
-// has enough older ones of the same sort. To leave one out can only make a
-// history look illegal, and only if some situation has used all that the
-// search has: missed says that there was such a one.
+// parking keeps operations of unknown outcome away from the search while it has enough
+// older ones of the same sort. To leave one out can only make a history look illegal, and
+// only if some situation has used all that the search has. missed says that there was
+// such a one.
 type parking struct {
 	room   int
 	lanes  map[likeness]*lane

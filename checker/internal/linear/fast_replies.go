@@ -2,9 +2,9 @@ package linear
 
 import "github.com/holdfast-go/holdfast/checker/history"
 
-// takeReply takes one reply into account. With every reply of the owner known, the
-// count before it is either what the replies so far add up to, or 0 because
-// the lease has ended; only one of the two can explain it.
+// takeReply takes one reply into account. With every reply of the owner known, the count
+// before it is the sum of the replies so far, or 0 after the lease; only one of the two
+// can explain it.
 func (s *sessions) takeReply(i int32, o *Op, w *ownerRun) Ruling {
 	switch o.Kind {
 	case GotLock:

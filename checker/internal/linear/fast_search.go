@@ -10,12 +10,11 @@ import (
 	"github.com/holdfast-go/holdfast/checker/history"
 )
 
-// The search goes through the history in order of time and keeps every
-// situation the lock may be in: the model's state, and which of the open
-// operations have taken effect. An operation takes effect no earlier than it
-// must: right before some operation returns, together with what has to come
-// before that one. Every order of the operations can be grouped so, which
-// makes the search exact. Three things keep the situations few:
+// The search goes through the history in order of time and keeps every possible situation
+// of the lock. A situation is the model's state, and the open operations that have taken
+// effect. An operation takes effect no earlier than it must: right before some operation
+// returns, together with what has to come before that one. Every order of the operations
+// can be grouped so, which makes the search exact. Three things keep the situations few:
 //
 //   - A refusal that is right as things stand, and leaves the state as it is,
 //     takes effect at once: in any continuation it can be moved to the front.
@@ -54,8 +53,7 @@ type search struct {
 	limit    time.Time // zero for none
 }
 
-// newSearch starts with the free lock. It takes holds to last for ever until
-// told otherwise.
+// newSearch starts with the free lock. Without leases, holds last for ever.
 func newSearch(r Rules, limit time.Time) *search {
 	return &search{
 		r: r, timeless: true, now: []situation{{}}, limit: limit, parking: parking{room: keptOpen},
@@ -188,7 +186,7 @@ func (s *search) putOp(o *Op) int {
 	case FoundBusy, Inspected:
 		s.eager.add(slot)
 	case HeldNothing:
-		// On several servers it may also be what frees the lock.
+		// On several servers it may also free the lock.
 		if !s.r.Loose {
 			s.eager.add(slot)
 		}
@@ -301,8 +299,8 @@ func (s *search) noteSituation(c situation) {
 	s.reached.addSituation(c)
 }
 
-// explainStuck explains that nothing allows an operation to return as it did: the
-// operation, and the latest acquires of those who may have held the lock.
+// explainStuck explains that nothing allows an operation to return as it did. It names
+// the operation, and the latest acquires of those who may have held the lock.
 func (s *search) explainStuck(o *Op, before []situation) Ruling {
 	cause, held := []*Op{o}, ""
 	for i := range before {

@@ -50,9 +50,9 @@ type sessions struct {
 	list   []session
 	member []int32 // session of each op; -1 for none
 	busy   []int32 // refused acquires while their owner held nothing
-	// phantoms are acquires that may have held the lock for a while without
-	// leaving another trace: unknown ones by owners that held nothing and went
-	// no further, and failed and stray ones, until they returned.
+	// phantoms are acquires that may have held the lock for a while without leaving
+	// another trace. They are unknown ones by owners that held nothing and went no
+	// further, and failed and stray ones, until they returned.
 	phantoms []int32
 
 	leased bool // some hold may end by itself

@@ -226,7 +226,7 @@ func listing(ops []Op) string {
 	return b.String()
 }
 
-// rounds is how many histories the differential tests judge. HOLDFAST_ROUNDS
+// rounds is the number of histories that the differential tests judge. HOLDFAST_ROUNDS
 // sets it for a long run.
 func rounds(t *testing.T, def int) int {
 	if n, err := strconv.Atoi(os.Getenv("HOLDFAST_ROUNDS")); err == nil {

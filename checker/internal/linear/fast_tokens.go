@@ -7,9 +7,8 @@ import (
 	"github.com/holdfast-go/holdfast/checker/history"
 )
 
-// Fencing tokens grow from hold to hold, so where every hold shows its token,
-// the order of the sessions can be read off: no cores are needed for it, and
-// any mix of leases will do.
+// Fencing tokens grow from hold to hold. Where every hold shows its token, the tokens
+// give the order of the sessions. It needs no cores, and any mix of leases will do.
 
 // byTokens puts the sessions in the order of their tokens, if all have one.
 func (s *sessions) byTokens() Ruling {

@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// Owners that go on after lost replies are what makes a general search
-// explode.
+// Owners that go on after lost replies make a general search explode.
 func TestLostReplies(t *testing.T) {
 	for _, every := range []int{50, 10, 5, 3} {
 		for _, lease := range []int64{Forever, 200 * millisecond} {
@@ -108,8 +107,8 @@ func TestOrderOfOneInstant(t *testing.T) {
 	}
 }
 
-// One unknown acquire explains the refusals of one gap, not of two, and one of
-// a client that is gone only those after the last hold.
+// One unknown acquire explains the refusals of one gap, not of two. One of a client that
+// is gone explains only those after the last hold.
 func TestPhantomServesOneGap(t *testing.T) {
 	history := func(crashed bool, phantoms ...int64) []Op {
 		ops := []Op{
@@ -149,9 +148,9 @@ func TestPhantomServesOneGap(t *testing.T) {
 	}
 }
 
-// A failed acquire that held the lock for a while explains refusals before a
-// hold or after it, not both: also when the later one begins at the instant at
-// which the release of its own owner returns.
+// A failed acquire that held the lock for a while explains refusals before a hold or
+// after it, not both. That is so, too, when the later one begins at the instant at which
+// the release of its own owner returns.
 func TestPhantomDoesNotSpanAHold(t *testing.T) {
 	ops := []Op{
 		{Owner: 3, Kind: TookAndGave, Call: 1, Return: 30},
@@ -168,9 +167,9 @@ func TestPhantomDoesNotSpanAHold(t *testing.T) {
 	agree(t, ops, Rules{Reentrant: true}, OutcomeOK)
 }
 
-// To guess that a nested acquire of unknown outcome happened allows nothing
-// that the model does not: its owner may call the hold lost one lease of that
-// acquire later in both, or in neither.
+// To guess that a nested acquire of unknown outcome happened allows nothing that the
+// model does not. Its owner may call the hold lost one lease of that acquire later in
+// both, or in neither.
 func TestNestedAcquireOfAShorterLease(t *testing.T) {
 	history := func(nested int64) []Op {
 		ops := []Op{

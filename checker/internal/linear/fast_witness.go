@@ -7,16 +7,15 @@ import (
 	"time"
 )
 
-// One order of the operations is enough to show that a history is legal. The
-// witness search looks for one among few situations: from one return to the
-// next it keeps those that have used the fewest operations of unknown outcome,
-// of every holder some; and where an operation can return as things stand, it
-// tries no unknown one before that. What it keeps may happen, so an end that it reaches is
-// proof. That it gets stuck says nothing, for it has dropped situations.
+// One order of the operations is enough to show that a history is legal. The witness
+// search looks for one among few situations. From one return to the next it keeps, of
+// every holder, some that have used the fewest operations of unknown outcome; and where
+// an operation can return as things stand, it tries no unknown one before that. Every
+// situation that it keeps may happen, so an end that it reaches is proof. That it gets
+// stuck says nothing, for it has dropped situations.
 //
-// It decides a long history whose owners go on after lost replies: all
-// situations are more than anyone can keep, and of a right lock nearly any of
-// them goes on.
+// It decides a long history whose owners go on after lost replies. All situations are too
+// many to keep, and of a right lock nearly any of them goes on.
 
 // witnessWidths are the numbers of situations that are kept, tried in turn.
 // Before one return the search finds at most witnessSpread times as many, and

@@ -107,8 +107,8 @@ func addSeeds(f *testing.F) {
 	}
 }
 
-// No step of the fast judge differs from porcupine, nor from
-// trying every order and every instant where that knows the operations.
+// No step of the fast judge differs from porcupine, nor from trying every order and every
+// instant where that has all operations.
 func FuzzFastJudge(f *testing.F) {
 	addSeeds(f)
 	f.Fuzz(func(t *testing.T, data []byte) {

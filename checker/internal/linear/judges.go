@@ -22,7 +22,7 @@ type Decision struct {
 	Note string // who decided, where it was not both
 }
 
-// What a verdict says when only one of two judges decided.
+// The words of a verdict when only one of two judges decided.
 const (
 	byFastAlone      = "decided by the fast judge alone: porcupine ran out of time or memory"
 	byPorcupineAlone = "decided by porcupine alone: the fast judge ran out of time or memory"
@@ -36,7 +36,7 @@ func (d *Decision) find(ops []Op, r Rules, j judge, deadline time.Time) {
 }
 
 // confirmBudget is the time for which porcupine may look at what the fast judge called
-// illegal: once at the cause, and once at all that came before.
+// illegal: once at the cause, and once at all before.
 const confirmBudget = 2 * time.Second
 
 // Judges decide on the locks of one history.
@@ -112,9 +112,9 @@ func (j *Judges) alone(ops []Op, r Rules) Decision {
 	return d
 }
 
-// confirmIllegal shows porcupine what the fast judge called illegal: always
-// the few operations that prove it, and all up to the return that nothing
-// allows, unless they are too many or too hard for it.
+// confirmIllegal shows porcupine a history that the fast judge called illegal. It always
+// shows the few operations that prove it. It shows all up to the return that nothing
+// allows, unless they are too many or too hard.
 func (j *Judges) confirmIllegal(d Decision, ops []Op, r Rules) (Decision, *DisagreementError) {
 	d.find(ops, r, j.byFast, j.deadline)
 	look := prefix(ops, d.At)

@@ -21,7 +21,7 @@ func ruled(j judge) func([]Op, Rules, time.Duration) Ruling {
 	}
 }
 
-// Whoever decides is right, unless both do and differ.
+// A judge that decides is right, unless both do and differ.
 func TestTwoJudges(t *testing.T) {
 	ops := busyLock(20, Forever, false)
 	for _, c := range []struct {

@@ -7,12 +7,12 @@ import (
 	"github.com/holdfast-go/holdfast/checker/history"
 )
 
-// The sequential lock that the linearizability judge compares with: who holds
-// it, how often, and when the hold ends by itself. The last is not known to
-// the nanosecond, so the state carries bounds: on the instant now at which the
-// latest operation took effect, and on the instant ends at which the hold runs
-// out. All constraints are differences (ends - now <= c and the like), for
-// which keeping the tightest bounds loses nothing.
+// The sequential lock that the linearizability judge compares with: who holds it, how
+// often, and when the hold ends by itself. The last is not known to the nanosecond, so
+// the state carries bounds. They are on the instant now at which the latest operation
+// took effect, and on the instant ends at which the hold runs out. All constraints are
+// differences (ends - now <= c and the like), for which keeping the tightest bounds loses
+// nothing.
 
 // Kind is the kind of a lock operation, with its outcome.
 type Kind uint8
@@ -44,7 +44,7 @@ type Op struct {
 	stray        bool // of unknown outcome, and on its own: its owner's other operations mind it no more
 }
 
-// Rules are how the lock under test differs from others.
+// Rules are the differences of the lock under test from others.
 type Rules struct {
 	Reentrant bool
 	// Loose is for locks on several servers, where a refusal may come from
@@ -76,7 +76,7 @@ func add(a, b int64) int64 {
 
 // lockState is comparable. The zero value is the free lock at time 0.
 type lockState struct {
-	holder  int32 // 0 for nobody
+	holder  int32 // 0 without a holder
 	count   int32
 	extra   int32 // of count, holds of unknown acquires that may be taken back silently
 	renewed bool  // ends is only the earliest end
@@ -186,9 +186,9 @@ func (r *Rules) take(free lockState, o *Op) lockState {
 	}
 }
 
-// giveUp is when the holder of a hold may call it lost by its own clock: one
-// lease after it asked, less the margin that cautious clients deduct, or the one
-// that the lock declares.
+// giveUp is the time from which the holder of a hold may call it lost by its own clock.
+// That is one lease after it asked, less the margin that cautious clients deduct, or the
+// one that the lock declares.
 func (r *Rules) giveUp(o *Op) int64 {
 	if o.Lease >= Forever {
 		return Forever
@@ -274,8 +274,7 @@ func (s *lockState) takeToken(token uint64) bool {
 	return true
 }
 
-// again takes one more hold: the end is what it was or one lease from now,
-// whichever is later.
+// again takes one more hold. The end stays, or is one lease from now, whichever is later.
 func again(out []lockState, h lockState, last int64, o *Op, giveUp int64) []lockState {
 	h.count++
 	h.renewed = h.renewed || o.Renewed
@@ -301,9 +300,8 @@ func again(out []lockState, h lockState, last int64, o *Op, giveUp int64) []lock
 	return out
 }
 
-// less gives one hold back. Locks differ in what then becomes of the lease of
-// the holds that remain: anything from the first hold's lease to a fresh one
-// is accepted.
+// less releases one hold. Locks treat the lease of the remaining holds differently: less
+// accepts anything from the first hold's lease to a fresh one.
 func less(h lockState, last int64) lockState {
 	if h.count <= 1 {
 		return h.freeFrom(h.now)

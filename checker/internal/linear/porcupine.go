@@ -8,9 +8,9 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// judge decides whether the operations of one lock could have happened on the
-// sequential lock of model.go: OutcomeOK, Violated, or Unknown when the budget ran
-// out. Several judges may stand behind this type; they must agree.
+// judge decides whether the operations of one lock could have happened on the sequential
+// lock of model.go. It returns OutcomeOK, Violated, or Unknown when the budget ran out.
+// Several judges may stand behind this type; they must agree.
 type judge func(ops []Op, r Rules, budget time.Duration) Outcome
 
 // Porcupine is the general judge: exact, quick on legal histories, and
@@ -19,9 +19,9 @@ func Porcupine(ops []Op, r Rules, budget time.Duration) Outcome {
 	return porcupineWithin(ops, r, budget, nil)
 }
 
-// porcupineOps is the number of operations porcupine is asked about at once. It
-// remembers a set of all operations for every step, so its memory grows with
-// the square of their number: so many take a quarter of porcupineMemory when all goes well.
+// porcupineOps is the number of operations porcupine is asked about at once. It remembers
+// a set of all operations for every step, so its memory grows with the square of their
+// number. So many take a quarter of porcupineMemory when all goes well.
 const porcupineOps = 20_000
 
 // porcupineMemory is about how many bytes porcupine may remember.

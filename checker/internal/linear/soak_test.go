@@ -36,7 +36,7 @@ func witness(ops []Op, r Rules) Ruling {
 	return undecided("one situation is not enough")
 }
 
-// steps are what must agree with porcupine where it decides.
+// steps must agree with porcupine where it decides.
 var steps = []struct {
 	name string
 	by   func([]Op, Rules) Ruling
@@ -101,7 +101,7 @@ func compare(ops []Op, r Rules, budget time.Duration) (n tally, difference strin
 	}
 	if want == Unknown {
 		n.porcupineUndecided++
-		// Nobody to compare with but one another.
+		// Without porcupine, they are compared with one another.
 		for i, o := range said {
 			if o != Unknown && verdict != Unknown && o != verdict {
 				return n, fmt.Sprintf("%s says %s, another step %s, of (%+v)%s", steps[i].name, o, verdict, r, listing(ops))
@@ -161,8 +161,8 @@ func enumerate(ops []Op, r Rules) (n tally, difference string) {
 }
 
 // swarm is a history, as bytes, that has few kinds of operations, owners, pauses,
-// durations and leases, other ones every time: what is rare among everything
-// is frequent among little.
+// durations and leases, other ones every time. An event that is rare among everything is
+// frequent among little.
 func swarm(r *rand.Rand) []byte {
 	few := func(n int, from func() byte) func() byte {
 		some := make([]byte, 1+r.IntN(n))
@@ -215,9 +215,9 @@ func soakOne(seed, number uint64) (tally, string) {
 	return compare(simulated(r, m, owners, each, r.IntN(4)), m.rules(), 500*time.Millisecond)
 }
 
-// Everything that judges lock histories agrees, in both directions, on random
-// histories: with leases and without, reentrant or not, with outcomes unknown
-// and owners who go on after them. A slice of what `make soak` does at length.
+// All judges of lock histories agree, in both directions, on random histories. These have
+// leases or none, are reentrant or not, and have unknown outcomes and owners who go on
+// after them. A slice of what `make soak` does at length.
 //
 // HOLDFAST_SEED makes other histories; HOLDFAST_HISTORY judges the one of a
 // number, which a difference names.
