@@ -125,8 +125,8 @@ func TestRenewLeavesAFailedLookForTheNextScan(t *testing.T) {
 	})
 }
 
-// What is wrong with set-px-renew: the scheduler drops a hold whose lock is gone, and
-// tells nobody.
+// The mistake of set-px-renew: the scheduler drops a hold whose lock is gone, and does
+// not notify its holder.
 func TestRenewDropsALockThatIsGone(t *testing.T) {
 	inBubble(t, func(s server) {
 		looks, extended := since("get"), since("pexpire")
@@ -147,8 +147,8 @@ func TestRenewDropsALockThatIsGone(t *testing.T) {
 	})
 }
 
-// Close waits for the request that is under way, and none follows: neither for the
-// other holds of that scan, nor at a later one. Nobody is told.
+// Close waits for the request that is under way, and none follows: neither for the other
+// holds of that scan, nor at a later one. No holder is notified.
 func TestRenewCloseEndsRenewals(t *testing.T) {
 	inBubble(t, func(s server) {
 		looks := since("get")
@@ -238,7 +238,7 @@ func TestRenewExtendsThenInterrupts(t *testing.T) {
 	})
 }
 
-// What is wrong with set-px-renew: a lease under 6 s falls between two scans.
+// The mistake of set-px-renew: a lease under 6 s falls between two scans.
 func TestRenewMissesAShortLease(t *testing.T) {
 	inBubble(t, func(s server) {
 		l, _ := s.renewing(a, textbook.Options{Lease: 3500 * time.Millisecond}, nil)
@@ -252,7 +252,7 @@ func TestRenewMissesAShortLease(t *testing.T) {
 	})
 }
 
-// What is wrong with set-px-renew: it extends whoever holds the lock.
+// The mistake of set-px-renew: it extends the lock of any holder.
 func TestRenewExtendsAnotherOwnersLock(t *testing.T) {
 	inBubble(t, func(s server) {
 		first, _ := s.renewing(a, textbook.Options{Lease: lease}, nil)
@@ -265,7 +265,7 @@ func TestRenewExtendsAnotherOwnersLock(t *testing.T) {
 	})
 }
 
-// What is wrong with set-px-renew: one failed extension is not tried again.
+// The mistake of set-px-renew: it does not repeat a failed extension.
 func TestRenewDoesNotRetry(t *testing.T) {
 	inBubble(t, func(s server) {
 		failed := false

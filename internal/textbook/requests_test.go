@@ -50,8 +50,8 @@ func (r *arrived) take() []string {
 	return log
 }
 
-// What each lock sends, from the first try to the release. A script comes before
-// the commands that it runs.
+// The requests of each lock, from the first try to the release. A script comes before the
+// commands that it runs.
 func TestRequests(t *testing.T) {
 	const set = "set stock client-1:1 nx px 9000"
 	script := []string{"evalsha release 1 stock client-1:1", "get stock", "del stock"}

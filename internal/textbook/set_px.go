@@ -13,14 +13,14 @@ type setPX struct{ Spin }
 // NewSetPX takes the lock with SET NX PX, one atomic command, and releases it
 // with DEL.
 //
-// What is wrong with it: a holder that outlives its lease deletes the lock of
-// the next one, which lets in a third, whose lock the second deletes, and so
-// on: one slow holder starts a chain of releases that are not theirs.
+// Its mistake: a holder that outlives its lease deletes the lock of the next one. That
+// lets in a third, whose lock the second deletes, and so on. One slow holder starts a
+// chain of wrong releases.
 func NewSetPX(rdb redis.UniversalClient, name, owner string, o Options) lock.Locker {
 	l := &setPX{NewSpin(rdb, name, owner, o)}
 	l.Take = l.setNX
 	return l
 }
 
-// Unlock deletes the key, whoever holds it.
+// Unlock deletes the key of any holder.
 func (l *setPX) Unlock(ctx context.Context) (int, error) { return 0, l.plainDel(ctx) }

@@ -14,9 +14,8 @@ type setPXCheck struct{ Spin }
 // NewSetPXCheck stores the owner in the lock and releases it only after a look
 // at who holds it.
 //
-// What is wrong with it: the look and the DEL are two commands. When the lease
-// ends and another owner takes the lock between them, the DEL still deletes
-// the other owner's lock.
+// Its mistake: the look and the DEL are two commands. When the lease ends and another
+// owner takes the lock between them, the DEL still deletes the other owner's lock.
 func NewSetPXCheck(rdb redis.UniversalClient, name, owner string, o Options) lock.Locker {
 	l := &setPXCheck{NewSpin(rdb, name, owner, o)}
 	l.Take = l.setNX

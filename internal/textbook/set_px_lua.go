@@ -19,18 +19,17 @@ type setPXLua struct{ Spin }
 // NewSetPXLua compares and deletes in one script. This is where most tutorials
 // stop, and what the Redis documentation shows for a single server.
 //
-// What is wrong with it: the release is right, but a holder that works longer
-// than its lease loses the lock without being told, and nothing renews it.
-// Waiters poll. The lock is not reentrant.
+// Its mistake: the release is right, but a holder that works longer than its lease loses
+// the lock without a notice, and nothing renews it. Waiters poll. The lock is not
+// reentrant.
 func NewSetPXLua(rdb redis.UniversalClient, name, owner string, o Options) lock.Locker {
 	l := &setPXLua{NewSpin(rdb, name, owner, o)}
 	l.Take = l.setNX
 	return l
 }
 
-// Unlock returns ErrNotHeld when another owner holds the lock, or nobody. As
-// textbook code does, it gives up when ctx is cancelled, and leaves the lock to
-// its lease.
+// Unlock returns ErrNotHeld when another owner or no owner holds the lock. As textbook
+// code does, it gives up when ctx is cancelled, and leaves the lock to its lease.
 func (l *setPXLua) Unlock(ctx context.Context) (int, error) { return 0, l.compareAndDelete(ctx) }
 
 func (s *Spin) compareAndDelete(ctx context.Context) error {

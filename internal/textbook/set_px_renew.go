@@ -16,7 +16,7 @@ import (
 // third of its lease. The first scan after a number of extensions interrupts
 // the holder: it closes the hold's Lost channel, and lets the lease run out.
 //
-// What is wrong with it:
+// Its mistakes:
 //
 //   - It looks only whether the key is there, not whose it is. When a hold is
 //     lost and another owner took the lock before the next scan, the lost hold
@@ -26,7 +26,7 @@ import (
 //     6 s), a scan can miss it, and the lock expires under its holder.
 //   - An extension counts as done before its answer is there. When it fails,
 //     the next try is two thirds of a lease later, when the lease is over.
-//   - A holder whose lock is gone is dropped from the list and not told.
+//   - A holder whose lock is gone is dropped from the list without a notice.
 //   - One request that hangs holds up the renewal of every other lock.
 type Renewer struct {
 	rdb  redis.UniversalClient
@@ -185,9 +185,9 @@ func (l *setPXRenew) granted(g lock.Grant, err error, opts []lock.AcquireOption)
 	return g, nil
 }
 
-// Unlock deletes the key if the owner holds the lock, and takes the hold off
-// the scheduler's list. As textbook code does, it gives up when ctx is
-// cancelled; the scheduler then goes on extending a lock that nobody uses.
+// Unlock deletes the key if the owner holds the lock, and takes the hold off the
+// scheduler's list. As textbook code does, it gives up when ctx is cancelled; the
+// scheduler then goes on extending an unused lock.
 func (l *setPXRenew) Unlock(ctx context.Context) (int, error) {
 	err := l.compareAndDelete(ctx)
 	if err == nil || errors.Is(err, lock.ErrNotHeld) {

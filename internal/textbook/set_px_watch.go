@@ -11,23 +11,20 @@ import (
 
 type setPXWatch struct{ Spin }
 
-// NewSetPXWatch makes the look and the DEL one transaction: WATCH the key,
-// GET it, and MULTI / DEL / EXEC, which does nothing when the key changed
-// after the WATCH.
+// NewSetPXWatch makes the look and the DEL one transaction. WATCH the key, GET it, and
+// MULTI / DEL / EXEC, which does nothing when the key changed after the WATCH.
 //
-// What is wrong with it: the release is right, but takes a connection to
-// itself and three round trips, WATCH, GET, and MULTI / DEL / EXEC, and starts
-// over when the key changed. Nothing is done about a holder that outlives its
-// lease.
+// Its mistake: the release is right, but takes a connection to itself and three round
+// trips, WATCH, GET, and MULTI / DEL / EXEC. It starts over when the key changed. Nothing
+// is done about a holder that outlives its lease.
 func NewSetPXWatch(rdb redis.UniversalClient, name, owner string, o Options) lock.Locker {
 	l := &setPXWatch{NewSpin(rdb, name, owner, o)}
 	l.Take = l.setNX
 	return l
 }
 
-// Unlock returns ErrNotHeld when another owner holds the lock, or nobody. As
-// textbook code does, it gives up when ctx is cancelled, and leaves the lock to
-// its lease.
+// Unlock returns ErrNotHeld when another owner or no owner holds the lock. As textbook
+// code does, it gives up when ctx is cancelled, and leaves the lock to its lease.
 func (l *setPXWatch) Unlock(ctx context.Context) (int, error) {
 	for {
 		if err := ctx.Err(); err != nil {

@@ -13,9 +13,8 @@ type setnx struct{ Spin }
 
 // NewSetNX is the first rung: SETNX to take, DEL to release.
 //
-// What is wrong with it: there is no expiry. When the holder crashes, or its
-// DEL is lost, the lock is taken for ever. And anybody's DEL releases it. A
-// lease asked for is ignored.
+// Its mistake: there is no expiry. When the holder crashes, or its DEL is lost, the lock
+// is taken for ever. And anybody's DEL releases it. A lease asked for is ignored.
 func NewSetNX(rdb redis.UniversalClient, name, owner string, o Options) lock.Locker {
 	l := &setnx{NewSpin(rdb, name, owner, o)}
 	l.forever = true
@@ -30,5 +29,5 @@ func (s *Spin) setnx(ctx context.Context) (bool, error) {
 	return cmd.Result()
 }
 
-// Unlock deletes the key, whoever holds it.
+// Unlock deletes the key of any holder.
 func (l *setnx) Unlock(ctx context.Context) (int, error) { return 0, l.plainDel(ctx) }

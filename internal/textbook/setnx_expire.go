@@ -14,9 +14,9 @@ type setnxExpire struct{ Spin }
 // NewSetNXExpire takes the lock with SETNX and then gives it an expiry, in two
 // commands.
 //
-// What is wrong with it: a crash, a cancelled context or a lost connection
-// between the two leaves a lock that never expires. And DEL releases whoever
-// holds the lock: a holder that outlives its lease deletes the next one's.
+// Its mistake: a crash, a cancelled context or a lost connection between the two leaves a
+// lock that never expires. And DEL releases the lock of any holder: a holder that
+// outlives its lease deletes the next one's.
 func NewSetNXExpire(rdb redis.UniversalClient, name, owner string, o Options) lock.Locker {
 	l := &setnxExpire{NewSpin(rdb, name, owner, o)}
 	l.Take = func(ctx context.Context, lease time.Duration) (bool, error) {
@@ -31,5 +31,5 @@ func NewSetNXExpire(rdb redis.UniversalClient, name, owner string, o Options) lo
 	return l
 }
 
-// Unlock deletes the key, whoever holds it.
+// Unlock deletes the key of any holder.
 func (l *setnxExpire) Unlock(ctx context.Context) (int, error) { return 0, l.plainDel(ctx) }

@@ -35,8 +35,8 @@ import (
 
 // Options are the settings of a lock; the zero value has the defaults.
 type Options struct {
-	// Lease is how long a hold lasts when an acquire does not say. The
-	// default is 10 s, as in the tutorials. setnx has none.
+	// Lease is the time that a hold lasts when an acquire does not say. The default is 10
+	// s, as in the tutorials. setnx has none.
 	Lease time.Duration
 	// Poll is the longest time between two tries while waiting; each wait is
 	// drawn between half of it and all of it. The default is 100 ms.
@@ -46,10 +46,10 @@ type Options struct {
 	// lock's name and owner.
 	Rand *rand.Rand
 
-	// Scan is how often a [Renewer] looks at its holds. The default is 2 s.
+	// Scan is the time between two looks of a [Renewer] at its holds. The default is 2 s.
 	Scan time.Duration
-	// Extensions is how often a Renewer extends a hold before it gives it up
-	// and interrupts the holder. The default is 3.
+	// Extensions is the number of times that a Renewer extends a hold before it gives it
+	// up and interrupts the holder. The default is 3.
 	Extensions int
 }
 
@@ -74,7 +74,7 @@ func (o Options) withDefaults(name, owner string) Options {
 	return o
 }
 
-// Spin is what all rungs share: try, wait a little, try again.
+// Spin is the loop that all rungs share: try, wait a little, try again.
 type Spin struct {
 	rdb         redis.UniversalClient
 	name, owner string
@@ -158,12 +158,12 @@ func (s *Spin) setNX(ctx context.Context, lease time.Duration) (bool, error) {
 	return cmd.Result()         // go-redis reads the answer nil, "not set", as false
 }
 
-// plainDel deletes the key, whoever holds it. It cannot tell a release from a
-// theft, and so returns success either way.
+// plainDel deletes the key of any holder. It cannot tell a release from a theft, and so
+// returns success either way.
 //
-// Like all textbook releases it uses the caller's context: when that is
-// already cancelled, nothing is sent and the lock stays taken until its lease
-// ends, or for ever when it has none.
+// Like all textbook releases it uses the caller's context. When that is already
+// cancelled, nothing is sent and the lock stays taken until its lease ends, or for ever
+// when it has none.
 func (s *Spin) plainDel(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err

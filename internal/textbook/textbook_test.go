@@ -277,7 +277,7 @@ func TestReleaseOfNothing(t *testing.T) {
 		if r.checks {
 			want = lock.ErrNotHeld
 		}
-		n, err := l.Unlock(s.Context()) // nobody holds it
+		n, err := l.Unlock(s.Context()) // no owner holds it
 		if n != 0 || !errors.Is(err, want) {
 			s.Errorf("release of a free lock: %d, %v", n, err)
 		}
@@ -285,7 +285,7 @@ func TestReleaseOfNothing(t *testing.T) {
 		if n, err = l.Unlock(s.Context()); n != 0 || !errors.Is(err, want) {
 			s.Errorf("release of another owner's lock: %d, %v", n, err)
 		}
-		// What is wrong with a plain DEL: anybody releases.
+		// The mistake of a plain DEL: any owner releases.
 		if r.checks {
 			s.wantHolder(b)
 		} else {
@@ -410,7 +410,7 @@ func TestContextEndsDuringARequest(t *testing.T) {
 	})
 }
 
-// The lease ends between the look and the DEL, and nobody takes the lock: a
+// The lease ends between the look and the DEL, and no other owner takes the lock. A
 // release that looks says so, and a plain DEL does not.
 func TestLeaseEndsDuringTheRelease(t *testing.T) {
 	onEach(t, func(r rung) bool { return r.leased }, func(s server, r rung) {
@@ -426,7 +426,7 @@ func TestLeaseEndsDuringTheRelease(t *testing.T) {
 	})
 }
 
-// What is wrong with setnx: a crashed holder keeps the lock for ever.
+// The mistake of setnx: a crashed holder keeps the lock for ever.
 func TestSetNXNeverExpires(t *testing.T) {
 	inBubble(t, func(s server) {
 		s.take(textbook.NewSetNX(s.client(nil), name, a, textbook.Options{}))
@@ -436,8 +436,8 @@ func TestSetNXNeverExpires(t *testing.T) {
 	})
 }
 
-// What is wrong with setnx-expire: dying between the commands has the same end, and
-// so has a context that ends there.
+// The mistake of setnx-expire: a crash between the commands has the same end, and so has
+// a context that ends there.
 func TestSetNXExpireCutBetweenCommands(t *testing.T) {
 	inBubble(t, func(s server) {
 		ctx, cancel := context.WithCancel(s.Context())
@@ -460,7 +460,7 @@ func TestSetNXExpireCutBetweenCommands(t *testing.T) {
 	})
 }
 
-// What is wrong with set-px: one slow holder starts a chain of wrong releases.
+// The mistake of set-px: one slow holder starts a chain of wrong releases.
 func TestSetPXDeletesTheNextLock(t *testing.T) {
 	inBubble(t, func(s server) {
 		make := func(owner string) lock.Locker {
@@ -477,7 +477,7 @@ func TestSetPXDeletesTheNextLock(t *testing.T) {
 	})
 }
 
-// What is wrong with set-px-check: the lock changes hands between look and DEL.
+// The mistake of set-px-check: the lock changes hands between look and DEL.
 func TestSetPXCheckRace(t *testing.T) {
 	inBubble(t, func(s server) {
 		second := textbook.NewSetPXCheck(s.client(nil), name, b, textbook.Options{})
@@ -510,7 +510,7 @@ func TestWatchAndScriptAreSafeAtThatMoment(t *testing.T) {
 	}
 }
 
-// What is wrong with set-px-watch: what a release costs.
+// The mistake of set-px-watch: the cost of a release.
 func TestSetPXWatchRoundTrips(t *testing.T) {
 	inBubble(t, func(s server) {
 		var sent []string
@@ -527,8 +527,7 @@ func TestSetPXWatchRoundTrips(t *testing.T) {
 	})
 }
 
-// What is wrong with set-px-lua: a long piece of work outlives its lease, and
-// nobody says so.
+// The mistake of set-px-lua: a long piece of work outlives its lease without a notice.
 func TestSetPXLuaLeaseOutlived(t *testing.T) {
 	inBubble(t, func(s server) {
 		first, second := rungs[5].open(s, s.client(nil), a), rungs[5].open(s, s.client(nil), b)
