@@ -33,9 +33,9 @@ workload: {holds: 10, lease: 10s, wait: 60s, think: 2s, rest: 500ms}
 otherwise: Nothing goes wrong.
 `
 
-// BenchmarkSpeed compares the simulator with what it is built on, in one run:
-// the script calls per second of a simulated contention run, recorded and all,
-// and of bare miniredis under the same lock with go-redis over net.Pipe.
+// BenchmarkSpeed compares the simulator with miniredis in one run. It measures the script
+// calls per second of a recorded contention run, and of bare miniredis under the same
+// lock with go-redis over net.Pipe.
 func BenchmarkSpeed(b *testing.B) {
 	s, err := scenarios.Parse("bench.yaml", []byte(fiveTimesTen))
 	must.Succeed(b, err)

@@ -37,8 +37,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// asWorker sets what a worker process of holdfast runs with until the end of
-// the test: simulated runs are several times faster.
+// asWorker uses the settings of worker processes until the end of the test: simulated
+// runs are several times faster.
 func asWorker(t *testing.T) {
 	t.Helper()
 	procs, percent := runtime.GOMAXPROCS(1), debug.SetGCPercent(800)

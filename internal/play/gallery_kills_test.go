@@ -2,7 +2,7 @@ package play_test
 
 import "github.com/holdfast-go/holdfast/checker"
 
-// kill is what catches a mutant.
+// kill names the scenario and the property that catch a mutant.
 type kill struct {
 	scenario string
 	property checker.Property

@@ -9,15 +9,15 @@ import (
 	"github.com/holdfast-go/holdfast/checker/history"
 )
 
-// resolve finds the owners of the identities that any owner of a client may have
-// stored, and names them in the events of the run. An identity belongs to the only
-// owner whose acquire was open when its client sent it. One that a release stored
-// belongs to the waiter who was granted the lock next. If one owner alone was asking for
-// another lock when the identity became its holder, it belongs to that owner. Otherwise
-// it belongs to the owner who was asking most often when it became the holder.
-// Among several such owners it is the one who was releasing when the client gave it
-// back, then the one whose acquire was open at the first time and was granted first.
-// An identity in a queue becomes the holder long after it was stored.
+// resolve finds the owners of the identities that any owner of a client may have stored,
+// and names them in the events of the run. An identity belongs to the only owner whose
+// acquire was open when its client sent it. One that a release stored belongs to the
+// waiter who was granted the lock next. If one owner alone was asking for another lock
+// when the identity became its holder, it belongs to that owner. Otherwise it belongs to
+// the owner who was asking most often when it became the holder. Among several such
+// owners it is the one who was releasing when the client released it. After that it is
+// the one whose acquire was open at the first time and was granted first. An identity in
+// a queue becomes the holder long after it was stored.
 func (o *owners) resolve(start time.Time, events []history.Event) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -192,10 +192,10 @@ func nextGrant(acquires []*asked, at int64) (next *asked) {
 }
 
 // asking is the owner with an open acquire at most of the times. Of several, it is the
-// one with an open release when most holds were given back, and then the one who was
-// granted the lock next after most of the times. Then it is the one whose acquire
-// was open at the first time and was granted first, or without a grant was invoked last.
-// If no acquire was open, it is the owner of the last one before that had an unknown
+// one with an open release when most holds were released. After that it is the one who
+// was granted the lock next after most of the times. Then it is the one whose acquire was
+// open at the first time and was granted first, or without a grant was invoked last. If
+// no acquire was open, it is the owner of the last one before that had an unknown
 // outcome, or else of the last one.
 func asking(acquires, releases []*asked, first int64, times, given []int64) string {
 	type score struct{ open, released, next int }

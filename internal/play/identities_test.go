@@ -46,9 +46,9 @@ func (r *recorded) owners(first map[string]int64, sent bool) map[string]string {
 	return o.name
 }
 
-// A lock on several servers stores its value on one of them also in a try that comes
-// to nothing, while another owner of the same process gets the lock. Whose the value
-// is shows in the tries that follow.
+// A lock on several servers also stores its value on one of them in a try that fails.
+// Another owner of the same process gets the lock then. Whose the value is shows in the
+// tries that follow.
 func TestAnIdentityIsTheOneOfWhoAskedMostOften(t *testing.T) {
 	var r recorded
 	r.operation(history.Acquire, "client-1/1", "stock", 10, 40, history.Fail)

@@ -2,9 +2,9 @@ package play
 
 import "testing"
 
-// A lock whose calls are owners with a number of their own is the same owner's with
-// each number: also when the server has handed it on, and nobody of its client came
-// to store it.
+// The calls of a lock may be owners with a number of their own. Each is the same owner
+// with another number, also when the server has handed the lock on, and its client never
+// came to store it.
 func TestAnIdentityMayEndWithANumber(t *testing.T) {
 	o := &owners{name: map[string]string{}, told: map[string]bool{}}
 	o.began("client-2/1", "client-2/1::")

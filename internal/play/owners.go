@@ -134,7 +134,7 @@ func (o *owners) ServerEvent(c keyspace.Change) history.Event {
 	by := stored{c.By, o.locks[c.Key], c.At, false}
 	switch {
 	case !c.Sent.IsZero():
-		by.at, by.sent = c.Sent, true // a request that was held back is of who sent it, not of who works now
+		by.at, by.sent = c.Sent, true // a late request belongs to the owner that sent it, not to the one that works now
 	case c.At.IsZero():
 		by.at = time.Now()
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/holdfast-go/holdfast/checker/history"
 )
 
-// Recorder writes the history of a run. It records nothing of a client after its
-// crash, and nothing after the end: nobody observes a dead process.
+// Recorder writes the history of a run. It records nothing of a client after its crash,
+// and nothing after the end: a dead process is not observed.
 type Recorder struct {
 	Start time.Time
 
@@ -23,7 +23,7 @@ type Recorder struct {
 	filled map[int64]history.Event // what came into reserved places, by their number
 	places int64                   // reserved so far
 
-	Watcher func(history.Event) // told of every event once it is known; nil for nobody
+	Watcher func(history.Event) // called with every event once it is known; may be nil
 }
 
 // reserved is the kind of an event that holds a place in the history; its Op is

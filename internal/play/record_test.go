@@ -10,7 +10,7 @@ import (
 	"github.com/holdfast-go/holdfast/checker/history"
 )
 
-// note is an event that a test knows again.
+// note is an event that a test recognizes.
 func note(text string) history.Event {
 	return history.Event{Kind: history.Log, Log: &history.LogEvent{Server: "node-1", Text: text}}
 }
@@ -25,8 +25,8 @@ func texts(events []history.Event) []string {
 	return all
 }
 
-// Servers tell what they did after clients have told what they saw of it: in
-// the history each thing is where it happened.
+// Servers report their events after clients have reported what they saw of them. In the
+// history each event stands where it happened.
 func TestLateAccountsComeInTheirPlace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begin := time.Now()

@@ -25,9 +25,9 @@ type Played struct {
 	Overran  bool
 	Commands int // Redis commands that servers executed
 	Scripts  int // how many of them were scripts
-	// Disturbed says that the machine kept the harness of a live run waiting for
-	// longer than a lock can make good, though not for so long that the judges
-	// would not allow it: what is not as expected may be the machine's doing.
+	// Disturbed says that the machine kept the harness of a live run waiting for longer
+	// than a lock can make good. It was not so long that the judges would not allow it.
+	// An unexpected verdict may be the machine's doing.
 	Disturbed bool
 	// Elsewhere are the keys that clients wrote when they never wrote that of a
 	// lock, in virtual time.
@@ -74,8 +74,8 @@ type Run struct {
 	Schedule *faults.Schedule
 	Owners   *owners
 	Settle   func(who string) // lets all else of an instant happen first; nil in real time
-	// Early is how long before the end of its validity a careful user stops. A timer
-	// of a real machine may be late.
+	// Early is the time before the end of its validity at which a careful user stops. A
+	// timer of a real machine may be late.
 	Early time.Duration
 
 	Rec      *Recorder
@@ -196,8 +196,8 @@ func (r *Run) horizon() time.Duration {
 	return longest + r.Scenario.Scaled(time.Minute)
 }
 
-// bookkeeping is how long auxiliary keys of a lock may remain, such as records of
-// requests that a retry must not repeat.
+// bookkeeping is the time for which auxiliary keys of a lock may remain, such as records
+// of requests that a retry must not repeat.
 const bookkeeping = time.Minute
 
 // simulated is the world in which one recorder stamps every event.

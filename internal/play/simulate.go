@@ -49,8 +49,8 @@ func SimulateWatched(s *scenarios.Scenario, l *locks.Subject, seed uint64, versi
 		r.End.Goroutines = []string{be.Reason}
 	}
 	if r.Subject.ThirdParty != nil && r.Killed {
-		// A process that is killed takes its goroutines along. Here they cannot
-		// be told from those of the others.
+		// A process that is killed takes its goroutines along. Here they look like those
+		// of the others.
 		r.End.Goroutines = nil
 	}
 	r.EndRecord()
@@ -61,7 +61,7 @@ func SimulateWatched(s *scenarios.Scenario, l *locks.Subject, seed uint64, versi
 // simRun is a run in the simulated world.
 type simRun struct {
 	*Run
-	watch *watch // nil when nobody looks
+	watch *watch // nil without a viewer
 }
 
 // settle is the time in which the world connects its replicas before the run
@@ -172,7 +172,7 @@ func (r *simRun) openClients(w *sim.World) (clients []*Client, connections []red
 	return clients, connections, nil
 }
 
-// quiet is how long a run rests at least, so that a watchdog that goes on shows.
+// quiet is the least time for which a run rests, so that a watchdog that goes on shows.
 const quiet = time.Minute
 
 // quiesce waits until every lease has ended, and looks for leftovers.

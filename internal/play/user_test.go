@@ -109,8 +109,8 @@ func first(h *history.History, kind history.Kind, f history.Func, client string)
 	return nil
 }
 
-// A careful user must stop when the validity that the grant names is over: it is
-// what a lock with a validity is judged by.
+// A careful user must stop when the validity that the grant names is over: a lock with a
+// validity is judged by it.
 func TestCarefulUserStopsAtNamedValidity(t *testing.T) {
 	h := worked(t, guest(t, 3*time.Second, nil), history.Careful)
 	grant, stop := first(h, history.OK, history.Acquire, "client-1"), first(h, history.Note, history.Stopped, "client-1")
@@ -128,8 +128,8 @@ func TestCarefulUserStopsAtNamedValidity(t *testing.T) {
 	}
 }
 
-// Where no validity is named, a careful user counts the lease from a call that does
-// not wait: any other time would let it work on a lease that has ended.
+// Where no validity is named, a careful user counts the lease from a call that does not
+// wait. Any other time would let it work on a lease that has ended.
 func TestCarefulUserCountsTheLease(t *testing.T) {
 	h := worked(t, guest(t, 0, nil), history.Careful)
 	call, stop := first(h, history.Invoke, history.Acquire, "client-1"), first(h, history.Note, history.Stopped, "client-1")
@@ -152,8 +152,8 @@ func TestCarelessUserWorksOn(t *testing.T) {
 	}
 }
 
-// The resource refuses a read whose token is older than one it has seen: a
-// transaction that reads with an old token would else decide on it.
+// The resource refuses a read whose token is older than one it has seen. A transaction
+// that reads with an old token would else decide on it.
 func TestStaleTokenOnRead(t *testing.T) {
 	next := uint64(10)
 	h := worked(t, guest(t, 0, func() uint64 { next--; return next }), history.Careful)

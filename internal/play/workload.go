@@ -303,8 +303,8 @@ type validity interface {
 	Until() time.Time
 }
 
-// extend extends the innermost hold. It reports whether the owner may go on: the lock
-// has not told it that the hold is gone.
+// extend extends the innermost hold. It reports whether the owner may go on: the lock has
+// not reported that the hold is gone.
 func (c *thread) extend(ctx context.Context) (held bool) {
 	ctx, done := c.Proc.Begin(ctx, "extend")
 	defer done()

@@ -64,8 +64,8 @@ type unnamed struct{ leasedSession }
 
 func (unnamed) Identity(string) string { return "" }
 
-// Whose a stored value is must be found out also where several owners of a process
-// may have stored it: the judges of the server log need the holder.
+// The recorder must find the owner of a stored value, also where several owners of a
+// process may have stored it. The judges of the server log need the holder.
 func TestOwnersOfUntoldIdentities(t *testing.T) {
 	d := locks.Description{Name: "unnamed", Claims: history.Claims{Waits: true, Lease: true}}
 	l, err := locks.NewThirdParty(d, func(e locks.Environment) (locks.Session, error) {
@@ -162,8 +162,8 @@ faults:
   - {fault: partition, target: client-1, on: {moment: executed, client: client-1, op: release, changed: true}, for: 30s}
 `
 
-// A release of which nobody knows what came of it is asked for again where the
-// workload says so, and only there.
+// The owner repeats a release of unknown outcome where the workload says so, and only
+// there.
 func TestReleaseIsAskedForAgain(t *testing.T) {
 	for workload, want := range map[string][]history.Kind{
 		"holds: 1":                      {history.Info},

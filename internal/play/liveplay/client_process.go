@@ -23,7 +23,7 @@ func (l *liveRun) greet(ctx context.Context, p *processes.Process, h adapter.Hel
 		return nil
 	case greeting.Err() != nil && ctx.Err() == nil:
 		return fmt.Errorf("it does not answer hello within %s%s", limit, stderrEnd(p))
-	case p.Conversation().Err() != nil && p.Wait(ctx) != nil: // which knows what it wrote, and how it ended
+	case p.Conversation().Err() != nil && p.Wait(ctx) != nil: // the process has what it wrote, and how it ended
 		return p.Err()
 	}
 	return err

@@ -107,7 +107,7 @@ func keepJournal(t *testing.T, path string, late time.Duration) {
 		}
 	}
 	r.End(history.EndEvent{}, time.Since(begin))
-	if late < journalLag { // it is what the history becomes
+	if late < journalLag { // the history is made of it
 		if d := cmp.Diff(r.Events[:len(before)], before); d != "" {
 			t.Errorf("the journal is not the history: %s", d)
 		}

@@ -101,9 +101,9 @@ func surprises(s *scenarios.Scenario, lock string, judged map[checker.Property]c
 	return all
 }
 
-// playPatiently plays and judges a run until the machine was quick enough for
-// it: it did not keep the harness waiting for too long, nor for long enough to
-// explain a verdict that is a surprise.
+// playPatiently plays and judges a run until the machine was quick enough for it. The
+// machine kept the harness waiting neither for too long, nor for long enough to explain a
+// surprising verdict.
 func playPatiently(t *testing.T, s *scenarios.Scenario, lock string, o liveplay.Live) map[checker.Property]checker.Verdict {
 	t.Helper()
 	const tries = 20

@@ -10,8 +10,8 @@ import (
 	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
 
-// needs are the servers and features of a scenario in a real world: only those of its
-// faults and of the lock under test, because every server costs time.
+// needs are the servers and features of a scenario in a real world. They are only those
+// of its faults and of the lock under test, because every server costs time.
 type needs struct {
 	replicas  bool // the lock waits for them, or a fault strikes them
 	sentinels bool // somebody has to promote

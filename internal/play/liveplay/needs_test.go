@@ -22,9 +22,8 @@ func (n needs) words() string {
 	return strings.Join(all, " ")
 }
 
-// calls is what the scenarios of the catalogue call for in the real world with
-// any lock; those that are not here call for one server of a group, and no
-// more.
+// calls has the needs of the scenarios of the catalogue in the real world with any lock;
+// those that are not here call for one server of a group, and no more.
 var calls = map[string]string{
 	"failover-lost-write":         "replicas sentinels persist",
 	"failover-one-acked-of-two":   "replicas sentinels persist",

@@ -8,18 +8,17 @@ import (
 	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
 
-// Paces of a scenario in real time, when nobody asks for another.
+// Paces of a scenario in real time, without a flag for another.
 const (
 	// quick suits scenarios in which nothing has a time of its own.
 	quick = 0.2
 	// brisk suits locks that need all of several servers, and wait for each.
 	brisk = 0.5
-	// asWritten suits those in which a replica has to find its primary again:
-	// it tries once in a second. And it suits servers of which nobody knows
-	// what they do in whole seconds.
+	// asWritten suits those in which a replica has to find its primary again: it tries
+	// once in a second. And it suits servers that may round to whole seconds.
 	asWritten = 1
-	// unhurried suits those in which Sentinels or the nodes of a cluster have
-	// to notice a death and to vote, which takes them up to three seconds.
+	// unhurried suits scenarios in which Sentinels or the nodes of a cluster have to
+	// notice a death and to vote. That takes them up to three seconds.
 	unhurried = 1.5
 )
 

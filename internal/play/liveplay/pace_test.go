@@ -15,8 +15,8 @@ import (
 	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
 
-// visit calls f with everything in v that has no parts, by its path. What is
-// nil or empty is filled with something first, when filling.
+// visit calls f with everything in v that has no parts, by its path. When filling, it
+// fills nil and empty values first.
 func visit(path string, v reflect.Value, filling bool, f func(path string, v reflect.Value)) {
 	switch v.Kind() {
 	case reflect.Struct:
@@ -158,8 +158,8 @@ func TestPaceSuitsWhatServersHaveToDo(t *testing.T) {
 	}
 }
 
-// A lease that ends under holders that nothing but the machine is slow for
-// would be a violation of nobody's promise.
+// A lease that ends because the machine is slow would be a violation of a promise that no
+// lock gave.
 func TestPaceThatIsTooQuickIsRefused(t *testing.T) {
 	for _, c := range []struct {
 		name, lease, more string

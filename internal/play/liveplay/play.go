@@ -25,8 +25,7 @@ import (
 
 // Live are the settings of a play in the real world.
 type Live struct {
-	// Backend is what the servers are. It must carry the scenario, see
-	// [Carries].
+	// Backend is the kind of the servers. It must carry the scenario, see [Carries].
 	Backend servers.Backend
 	// Dir is where the servers run; it must exist.
 	Dir string
@@ -39,8 +38,7 @@ type Live struct {
 	// Journal is a file that the history is written to while the run lasts,
 	// and that is removed at its end; empty for none.
 	Journal string
-	// Scale is what every time of the scenario is multiplied with; 0 is the
-	// scenario's own pace.
+	// Scale is the factor for every time of the scenario; 0 is the scenario's own pace.
 	Scale float64
 }
 
@@ -82,7 +80,7 @@ func (e *SlowMachineError) Unwrap() error { return e.Err }
 const (
 	// setupLimit bounds the start of servers and client processes.
 	setupLimit = time.Minute
-	// detect is how long a server must be silent until it is taken for dead.
+	// detect is the time of silence after which a server is taken for dead.
 	detect = time.Second
 )
 

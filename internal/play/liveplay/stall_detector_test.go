@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// A harness that did not get its turn is told so, or the delay would be the
-// lock's fault.
+// A harness that did not get its turn reports so, or the delay would be the lock's fault.
 func TestPulseFindsTheWorstStall(t *testing.T) {
 	const ms = time.Millisecond
 	for _, c := range []struct {
