@@ -10,7 +10,7 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
-// Access is how one client process reaches the servers, over links of its own.
+// Access is the way of one client process to the servers, over links of its own.
 type Access struct {
 	// Primaries are the addresses of the groups' primaries; in a cluster they
 	// are those of its nodes. Empty where Sentinels say who is primary.
@@ -22,8 +22,8 @@ type Access struct {
 	// Map says where to connect for an address that Sentinel or the cluster
 	// announces.
 	Map map[string]string `json:"map"`
-	// TimeScale is how long a second of the scenario takes here, in seconds:
-	// at 0.2 whatever a client waits for, it waits a fifth of the time. 0 is 1.
+	// TimeScale is the length of a second of the scenario here, in seconds. At 0.2 every
+	// wait of a client takes a fifth of the time. 0 is 1.
 	TimeScale float64 `json:"time_scale,omitempty"`
 }
 
@@ -46,16 +46,15 @@ func (a Access) Dial(ctx context.Context, network, addr string) (net.Conn, error
 	return d.DialContext(ctx, network, addr)
 }
 
-// clusterReload is how old a cluster client's map of the slots may become.
-// go-redis' default is a minute, and nothing but a redirection makes it look
-// sooner: not even an owner that is dead.
+// clusterReload is the largest age of a cluster client's map of the slots. go-redis'
+// default is a minute, and nothing but a redirection makes it look sooner: not even an
+// owner that is dead.
 const clusterReload = time.Second
 
-// Client is a go-redis client for a group, with go-redis' own defaults: a
-// failover client where Sentinels watch, one for all groups in a cluster. Its
-// timeouts and back-offs are the defaults times TimeScale. The exception is
-// how often a cluster client reads the map of the slots, once in a second
-// instead of once in a minute.
+// Client is a go-redis client for a group, with go-redis' own defaults: a failover client
+// where Sentinels watch, one for all groups in a cluster. Its timeouts and back-offs are
+// the defaults times TimeScale. The exception is that a cluster client reads the map of
+// the slots once in a second instead of once in a minute.
 func (a Access) Client(group int) redis.UniversalClient {
 	d := defaults()
 	switch {
@@ -85,12 +84,12 @@ func (a Access) Client(group int) redis.UniversalClient {
 	})
 }
 
-// failingTimeout is how long a cluster client avoids a node that failed, by
+// failingTimeout is the time for which a cluster client avoids a node that failed, by
 // go-redis' default.
 const failingTimeout = 15 * time.Second
 
-// defaults are what go-redis makes of options that say nothing, which differs
-// from version to version. The simulator's clients have them as they are.
+// defaults are the values that go-redis chooses for empty options, which differ from
+// version to version. The simulator's clients have them as they are.
 var defaults = sync.OnceValue(func() redis.Options {
 	c := redis.NewClient(new(redis.Options))
 	defer c.Close()

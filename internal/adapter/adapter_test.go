@@ -14,7 +14,7 @@ import (
 	"github.com/holdfast-go/holdfast/lock"
 )
 
-// What a lock is told and what it grants must arrive to the nanosecond.
+// The times of a request and of a grant must arrive to the nanosecond.
 func TestAcquireAndRelease(t *testing.T) {
 	f := &fake{}
 	var asked []string
@@ -78,7 +78,7 @@ func TestErrorsKeepTheirClass(t *testing.T) {
 	}
 }
 
-// What the lock has not got must not look like an answer of the lock.
+// A missing feature must not look like an answer of the lock.
 func TestUnsupported(t *testing.T) {
 	c := converse(t, &fake{})
 	l := c.Locker("stock", "1")
@@ -117,8 +117,8 @@ func TestShutdown(t *testing.T) {
 	}
 }
 
-// A cancelled call must end the lock's own context, and return what the lock
-// made of it: not sooner, or an outcome that is known would be called unknown.
+// A cancelled call must end the lock's own context, and return the lock's outcome. If it
+// returned sooner, an outcome that is known would be called unknown.
 func TestCancel(t *testing.T) {
 	f := &fake{}
 	begun, go1 := make(chan bool, 1), make(chan bool)
@@ -242,7 +242,7 @@ func TestLost(t *testing.T) {
 	}
 }
 
-// The outer hold's loss must be told although nested holds came and went.
+// The outer hold's loss must be reported although nested holds came and went.
 func TestLostWhileNested(t *testing.T) {
 	f := &fake{}
 	n, fl := 0, f.of("stock", "1")

@@ -13,10 +13,10 @@ type Asked struct {
 	k *call
 }
 
-// Ask sends a request just as it stands, but for its id: for whoever wants to
-// know how a process takes what the harness itself never says. A request for an
-// owner needs "lock" and "thread", and what is learnt from its answer is known
-// to the [Locker] of that owner.
+// Ask sends a request just as it stands, but for its id. A test sees so how a process
+// takes requests that the harness itself never sends. A request for an owner needs "lock"
+// and "thread", and what is learnt from its answer is known to the [Locker] of that
+// owner.
 func (c *Conversation) Ask(fields map[string]any) (*Asked, error) {
 	text, err := json.Marshal(fields)
 	var r request
@@ -54,8 +54,7 @@ func (a *Asked) Line(ctx context.Context) ([]byte, error) {
 	return m.line, nil
 }
 
-// EndInput closes the standard input of the process. What it says after that is
-// still heard.
+// EndInput closes the standard input of the process. Its later messages are still heard.
 func (c *Conversation) EndInput() error {
 	if err := c.in.Close(); err != nil {
 		return c.wrap(fmt.Errorf("close its standard input: %w", err))

@@ -47,9 +47,9 @@ func script(t *testing.T, reply func(r request) string) *Conversation {
 	return c
 }
 
-// A process that does not speak the protocol must fail every open call and
-// every later one, with what it wrote, and never be guessed at: a grant that
-// was none would be a finding against an innocent lock.
+// A process that does not speak the protocol must fail every open call and every later
+// one, with what it wrote. No answer may be guessed: a grant that was none would be a
+// finding against an innocent lock.
 func TestGarbage(t *testing.T) {
 	for name, c := range map[string]struct{ line, says string }{
 		"text":              {"WARNING: deprecated", "WARNING: deprecated"},
@@ -66,7 +66,7 @@ func TestGarbage(t *testing.T) {
 		"negative":          {`{"id":2,"ok":true,"count":-1}`, "negative"},
 		"hold from nowhere": {`{"id":2,"ok":true,"count":1,"hold":9}`, "later"},
 		"unknown event":     {`{"event":"renewed","lock":"stock","hold":2}`, "not an event"},
-		"event of nobody":   {`{"event":"lost","lock":"other","hold":2}`, "nobody has that hold"},
+		"event of nobody":   {`{"event":"lost","lock":"other","hold":2}`, "no owner has that hold"},
 		"event and reply":   {`{"id":2,"event":"lost","lock":"stock","hold":2}`, "both"},
 		"too long":          {strings.Repeat("x", maxLine+1), "longer than"},
 	} {
@@ -94,7 +94,7 @@ func TestGarbage(t *testing.T) {
 	}
 }
 
-// A process that dies must leave nobody waiting, and the outcome open.
+// A process that dies must leave no caller waiting, and the outcome open.
 func TestDeathInTheMiddle(t *testing.T) {
 	c := script(t, func(request) string { return "" })
 	_, err := c.Locker("stock", "1").Lock(t.Context())
@@ -109,7 +109,7 @@ func TestDeathInTheMiddle(t *testing.T) {
 	}
 }
 
-// What the process said before it died counts.
+// The last messages of a process that died count.
 func TestLastWords(t *testing.T) {
 	c := script(t, func(r request) string {
 		if r.Do == doAcquire {
@@ -122,8 +122,8 @@ func TestLastWords(t *testing.T) {
 	}
 }
 
-// Whoever knows more than the pipes, such as that the process was killed, must
-// be able to say so.
+// A caller that learns of the end in another way, such as that the process was killed,
+// must be able to say so.
 func TestEnd(t *testing.T) {
 	asked, over := make(chan bool), make(chan bool)
 	defer close(over)
@@ -148,8 +148,8 @@ func TestEnd(t *testing.T) {
 	}
 }
 
-// A process that takes nothing and says nothing, as one that is paused, must
-// hold nobody for longer than the context; what it says later is no garbage.
+// A process that takes nothing and says nothing, as one that is paused, must keep no
+// caller for longer than the context; what it says later is no garbage.
 func TestSilence(t *testing.T) {
 	go1 := make(chan bool)
 	c := script(t, func(r request) string {
@@ -188,8 +188,8 @@ func TestAnotherVersion(t *testing.T) {
 	}
 }
 
-// A worker must end, and say why, when the harness dies or talks nonsense;
-// what a later version adds to a request must not disturb it.
+// An adapter must end, and say why, when the harness dies or talks nonsense; what a later
+// version adds to a request must not disturb it.
 func TestServeEnds(t *testing.T) {
 	hello := fmt.Sprintf(`{"id":1,"do":"hello","hello":{"protocol":%q,"process":"client-1"},"later":1}`+"\n", Protocol)
 	for name, c := range map[string]struct{ in, says, out string }{
@@ -214,7 +214,7 @@ func TestServeEnds(t *testing.T) {
 	}
 }
 
-// A request that a later version knows must not end this one.
+// A request of a later version must not end this one.
 func TestUnknownRequest(t *testing.T) {
 	c := converse(t, &fake{})
 	if _, err := c.ask(bounded(t), request{Do: "dance"}); !errors.Is(err, errors.ErrUnsupported) {

@@ -14,8 +14,8 @@ import (
 	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
 
-// ServeBuiltIn is a client process: it opens the lock that it is told to, and
-// does with it what it is asked, until it is told to stop.
+// ServeBuiltIn is a client process. It opens the lock that the harness names, and uses it
+// as requested, until the harness stops it.
 func ServeBuiltIn(ctx context.Context, in io.Reader, out io.Writer) error {
 	return Serve(ctx, in, out, Program{Open: openBuiltIn})
 }

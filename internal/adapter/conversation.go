@@ -41,8 +41,8 @@ type call struct {
 	owner *holds     // whom it is for, nil for none
 	done  chan reply // has room for the reply
 
-	// Of an operation: the caller's context, and what is closed when the process
-	// knows of its end, or the operation is over.
+	// Of an operation: the caller's context, and what is closed when the process has
+	// learned of its end, or the operation is over.
 	ctx  context.Context
 	told chan struct{}
 }
@@ -97,8 +97,8 @@ func (c *Conversation) Describe(ctx context.Context) ([]locks.Description, error
 	return a.Locks, nil
 }
 
-// Identity is what the lock stores on servers for a thread, "" where the
-// process does not know.
+// Identity is the value that the lock stores on servers for a thread, "" where the
+// process has none.
 func (c *Conversation) Identity(ctx context.Context, thread string) (string, error) {
 	a, err := c.ask(ctx, request{Do: doIdentity, Thread: thread})
 	return a.Identity, err
@@ -117,9 +117,9 @@ func (c *Conversation) Shutdown(ctx context.Context) error {
 	return err
 }
 
-// Finish closes the lock, unless that was done, and its connections, and
-// returns the stacks of the goroutines, or what else the process calls its
-// threads, that should have ended by then. The process lives on.
+// Finish closes the lock, unless that was done, and its connections. It returns the
+// stacks of the goroutines, or of what else the process calls its threads, that should
+// have ended by then. The process lives on.
 func (c *Conversation) Finish(ctx context.Context) (goroutines []string, err error) {
 	a, err := c.ask(ctx, request{Do: doFinish})
 	return a.Goroutines, err
@@ -134,8 +134,8 @@ func (c *Conversation) Stop(ctx context.Context) error {
 // Ended is closed when the conversation has ended.
 func (c *Conversation) Ended() <-chan struct{} { return c.ended }
 
-// Err is why the conversation has ended: [ErrEnded], a [ProtocolError], or what
-// End was told. It is nil before that.
+// Err is the reason for the end of the conversation: [ErrEnded], a [ProtocolError], or
+// the error given to End. It is nil before that.
 func (c *Conversation) Err() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -154,7 +154,7 @@ func (c *Conversation) End(reason error) {
 	close(c.ended)
 	c.mu.Unlock()
 	c.box.close()
-	// There is nobody left to be told that a pipe did not close.
+	// An error of a pipe that does not close has no reader.
 	_ = c.in.Close()
 	_ = c.out.Close()
 }
@@ -188,8 +188,8 @@ func (c *Conversation) sendLine(r request, owner *holds, encode func(id int64) (
 	return k, nil
 }
 
-// AwaitCancels returns when the process has been told of every operation under
-// way whose context has ended, and has ended its own context for it.
+// AwaitCancels waits for every operation under way whose context has ended. It returns
+// when the process has learned of that, and has ended its own context for it.
 func (c *Conversation) AwaitCancels(ctx context.Context) error {
 	c.mu.Lock()
 	var ended []*call
@@ -232,8 +232,8 @@ func (c *Conversation) await(ctx context.Context, k *call) (reply, error) {
 	}
 }
 
-// operate sends a request for an owner and awaits the reply. When ctx ends the
-// process is told so, and its answer still awaited: only the process knows what
+// operate sends a request for an owner and awaits the reply. When ctx ends the process
+// gets a cancel request, and its answer is still awaited: only the process can say what
 // has happened.
 func (c *Conversation) operate(ctx context.Context, r request, owner *holds) (reply, error) {
 	r.Canceled = ctx.Err() != nil
@@ -269,8 +269,8 @@ func (c *Conversation) operate(ctx context.Context, r request, owner *holds) (re
 	}
 }
 
-// operating makes a call one that [Conversation.AwaitCancels] looks at, until
-// told is called.
+// operating makes a call one that [Conversation.AwaitCancels] looks at, until the
+// function that it returns is called.
 func (c *Conversation) operating(ctx context.Context, k *call) (told func()) {
 	k.ctx, k.told = ctx, make(chan struct{})
 	c.mu.Lock()
@@ -320,12 +320,11 @@ func (c *Conversation) write() {
 	}
 }
 
-// drainTime is how long what a process said before it closed its input may take to
-// be read.
+// drainTime is the time that reading may take after a process closed its input.
 const drainTime = time.Second
 
-// drain ends the conversation when its input is broken. What the process wrote
-// before tells more than that, so that it is read first.
+// drain ends the conversation when its input is broken. The last messages of the process
+// tell more than that, so it reads them first.
 func (c *Conversation) drain(err error) {
 	t := time.NewTimer(drainTime)
 	defer t.Stop()
@@ -375,7 +374,7 @@ func (c *Conversation) deliver(m message) error {
 	if m.Event != "" {
 		h := c.owners[[2]string{m.Lock, m.Thread}]
 		if h == nil || m.Hold > c.last {
-			return errors.New("nobody has that hold")
+			return errors.New("no owner has that hold")
 		}
 		h.lose(m.Hold)
 		return nil

@@ -9,7 +9,7 @@ import (
 	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
 
-// A harness asks a worker what it has before it starts any server.
+// A harness asks an adapter what it has before it starts any server.
 func TestDescribe(t *testing.T) {
 	out := new(strings.Builder)
 	err := adapter.Serve(t.Context(), strings.NewReader(`{"id":1,"do":"describe"}`+"\n"+`{"id":2,"do":"stop"}`+"\n"), out,

@@ -13,8 +13,8 @@ import (
 	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
 
-// Whoever writes a worker in another language has nothing but the page: its
-// example must be what this side sends and takes, and nothing may be missing.
+// An author of an adapter in another language has nothing but the page. This side must
+// send and take its examples, and nothing may be missing.
 func TestDocs(t *testing.T) {
 	b, err := os.ReadFile("../../docs/adapter-protocol.md")
 	must.Succeed(t, err)

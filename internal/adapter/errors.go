@@ -81,11 +81,11 @@ func (e *Error) Unwrap() []error {
 	return is
 }
 
-// ErrEnded is why calls fail when the process has ended, or has closed its
-// standard output.
+// ErrEnded is the error of calls when the process has ended, or has closed its standard
+// output.
 var ErrEnded = errors.New("the process has ended")
 
-// ProtocolError is why calls fail when the process does not speak the protocol.
+// ProtocolError is the error of calls when the process does not speak the protocol.
 type ProtocolError struct {
 	Line string // what it wrote
 	Err  error

@@ -43,7 +43,7 @@ func (f *fake) Locker(name, thread string) (lock.Locker, error) {
 	return f.of(name, thread), nil
 }
 
-// of is the locker of an owner; it grants everything unless told otherwise.
+// of is the locker of an owner; it grants everything by default.
 func (f *fake) of(name, thread string) *fakeLocker {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -129,7 +129,7 @@ func converse(t *testing.T, f Lock) *Conversation {
 	return c
 }
 
-// connect begins a conversation with a process; served is how that ends.
+// connect begins a conversation with a process; served yields the end of that.
 func connect(t *testing.T, open func(Hello) (Lock, error)) (c *Conversation, served chan error) {
 	t.Helper()
 	requests, toWorker := io.Pipe()

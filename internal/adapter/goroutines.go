@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// windDown is how long goroutines may take to end when their connections
-	// are closed; nothing tells when they have.
+	// windDown is the time that goroutines may take to end when their connections are
+	// closed; nothing tells when they have.
 	windDown = 2 * time.Second
 	// mostStacks and mostStack keep what is left within a line.
 	mostStacks = 50

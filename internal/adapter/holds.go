@@ -7,9 +7,8 @@ import (
 	"time"
 )
 
-// holds is what the harness knows of an owner's holds. The conversation's
-// mutex guards it, and its reader keeps it up to date: in the order in which
-// the process said things.
+// holds is the harness's view of an owner's holds. The conversation's mutex guards it,
+// and its reader keeps it up to date: in the order in which the process said things.
 type holds struct {
 	current *remoteHold
 	known   map[int64]*remoteHold // by the acquire that began them

@@ -7,9 +7,9 @@ import (
 	"github.com/holdfast-go/holdfast/lock"
 )
 
-// Locker is one owner's view of a lock in a client process. When the context
-// of a call ends, the process is told, and the call returns what the process
-// says has become of it: no sooner, unless the process ends, which leaves the
+// Locker is one owner's view of a lock in a client process. When the context of a call
+// ends, the process gets a cancel request, and the call returns the outcome that the
+// process reports. It returns no sooner, unless the process ends, which leaves the
 // outcome unknown. The times in settings are real ones.
 type Locker struct {
 	c            *Conversation
@@ -23,8 +23,8 @@ var (
 	_ lock.HoldCounter  = (*Locker)(nil)
 )
 
-// Locker returns an owner's view of a lock. Nothing is asked of the process
-// yet. It knows of the owner's holds whatever Locker they were acquired with.
+// Locker returns an owner's view of a lock. Nothing is asked of the process yet. It has
+// the owner's holds of every Locker.
 func (c *Conversation) Locker(name, thread string) *Locker {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -54,9 +54,9 @@ func (l *Locker) acquire(ctx context.Context, wait, lease time.Duration) (lock.G
 	return lock.Grant{Count: a.Count, Token: a.Token, Lease: time.Duration(a.LeaseNS), Renewed: a.Renewed, Until: a.until()}, nil
 }
 
-// until is the end of the validity that a grant names. The reply may have been
-// under way for a while: what is left counts from the request on, and the time
-// that the process took is added.
+// until is the end of the validity that a grant names. The reply may have been under way
+// for a while. The rest counts from the request on, and the time that the process took is
+// added.
 func (a reply) until() time.Time {
 	switch {
 	case a.ValidNS == 0:
@@ -90,8 +90,8 @@ func (l *Locker) HoldCount(ctx context.Context) (int, error) {
 	return a.Count, err
 }
 
-// Lost implements [lock.LostNotifier]. The channel of a lock that tells nobody
-// of a loss is never closed.
+// Lost implements [lock.LostNotifier]. The channel of a lock that reports no loss is
+// never closed.
 func (l *Locker) Lost() <-chan struct{} {
 	l.c.mu.Lock()
 	defer l.c.mu.Unlock()
@@ -101,9 +101,9 @@ func (l *Locker) Lost() <-chan struct{} {
 	return l.holds.current.lost
 }
 
-// Settle returns when all that the process knows of a loss by now has been
-// told here: Lost is closed where it has to be. It asks no server. It is for
-// the moment after a pause.
+// Settle returns when every loss that the process has learned of by now has arrived here:
+// Lost is closed where it has to be. It asks no server. It is for the moment after a
+// pause.
 func (l *Locker) Settle(ctx context.Context) error {
 	k, err := l.c.send(request{Do: doSettle, Lock: l.name, Thread: l.thread}, l.holds)
 	if err != nil {

@@ -2,8 +2,8 @@ package adapter
 
 import "sync"
 
-// outbox keeps lines until the process takes them. A process that is paused
-// takes none, and its pipe has an end: whoever sends must not wait for either.
+// outbox keeps lines until the process takes them. A process that is paused takes none,
+// and its pipe has an end: a sender must not wait for either.
 type outbox struct {
 	mu     sync.Mutex
 	filled *sync.Cond
@@ -39,7 +39,7 @@ func (b *outbox) take() ([]byte, bool) {
 	return line, true
 }
 
-// close drops what nobody has taken.
+// close drops the messages that are left.
 func (b *outbox) close() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

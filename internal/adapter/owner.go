@@ -11,7 +11,7 @@ import (
 	"github.com/holdfast-go/holdfast/lock"
 )
 
-// due is how long a settle waits for timers that ran out in a pause.
+// due is the time for which a settle waits for timers that ran out in a pause.
 const due = 2 * time.Millisecond
 
 // owner is one owner's view of one lock in the process.
@@ -23,13 +23,13 @@ type owner struct {
 
 	mu      sync.Mutex
 	current *hold
-	watches []*hold // those whose loss is still to be told
+	watches []*hold // those whose loss is still to be reported
 }
 
-// hold is what an owner has got, from its first acquire on.
+// hold is the part of an owner since its first acquire.
 type hold struct {
 	id   int64           // of that acquire
-	lost <-chan struct{} // nil where the lock tells nobody
+	lost <-chan struct{} // nil where the lock reports no loss
 	gone chan struct{}   // closed when the hold is over
 }
 
@@ -152,8 +152,8 @@ func (o *owner) state(ctx context.Context) reply {
 	return a
 }
 
-// settle says what the process knows by itself. When it has just been resumed,
-// the timers that ran out meanwhile come first.
+// settle says what the process has learned by itself. When it has just been resumed, the
+// timers that ran out meanwhile come first.
 func (o *owner) settle(ctx context.Context) reply {
 	t := time.NewTimer(due)
 	defer t.Stop()

@@ -21,10 +21,10 @@ import (
 // Protocol is the version of the protocol, which both sides must speak.
 const Protocol = "holdfast-worker/1"
 
-// maxLine is how long a message may be, in bytes.
+// maxLine is the longest message, in bytes.
 const maxLine = 1 << 20
 
-// What a request asks to do.
+// The kinds of requests.
 const (
 	doDescribe = "describe"
 	doHello    = "hello"
@@ -41,7 +41,7 @@ const (
 	doStop     = "stop"
 )
 
-// Hello is what a process is told first: which lock to open, and how.
+// Hello is the first message to a process: the lock to open, and its settings.
 type Hello struct {
 	Protocol string `json:"protocol"`
 	// Process is the client's name in the history, "client-1". It is the
@@ -56,16 +56,16 @@ type Hello struct {
 	// real time.
 	LeaseNS int64 `json:"lease_ns"`
 	PollNS  int64 `json:"poll_ns,omitempty"`
-	// Replicas is how many replicas each primary has.
+	// Replicas is the number of replicas of each primary.
 	Replicas int `json:"replicas,omitempty"`
-	// Acks is how many of them must confirm a grant, with a lock that waits for
+	// Acks is the number of them that must confirm a grant, with a lock that waits for
 	// them; 0 is 1.
 	Acks int `json:"acks,omitempty"`
-	// Redis is how to reach the servers.
+	// Redis is the way to the servers.
 	Redis Access `json:"redis"`
 }
 
-// Ready is what a process says of itself when its lock is open.
+// Ready is the account that a process gives of itself when its lock is open.
 type Ready struct {
 	Protocol string `json:"protocol,omitempty"`
 	// Name and Version are those of the lock, as its authors have them.
@@ -80,7 +80,7 @@ type request struct {
 	Hello  *Hello `json:"hello,omitempty"`
 	Lock   string `json:"lock,omitempty"`
 	Thread string `json:"thread,omitempty"`
-	// WaitNS is how long an acquire waits: 0 tries once, below 0 is for ever.
+	// WaitNS is the time for which an acquire waits: 0 tries once, below 0 is for ever.
 	WaitNS int64 `json:"wait_ns,omitempty"`
 	// LeaseNS is the lease that is asked for, 0 for the lock's default.
 	LeaseNS int64 `json:"lease_ns,omitempty"`

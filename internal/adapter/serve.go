@@ -18,7 +18,7 @@ type Lock interface {
 	// Locker is one owner's view of one lock; a thread is an owner. It is
 	// called once for each.
 	Locker(name, thread string) (lock.Locker, error)
-	// Identity is what the lock stores on servers for a thread, "" where that
+	// Identity is the value that the lock stores on servers for a thread, "" where that
 	// is unknown.
 	Identity(thread string) string
 	// Close closes the lock as its users would, which may be in the middle of
@@ -34,20 +34,19 @@ type Described interface {
 	Describe() (name, version string)
 }
 
-// Program is what a client process has: its locks, and how to open one.
+// Program is a client process: its locks, and a function to open one.
 type Program struct {
-	// Locks are those that the process describes; a harness that knows them by
-	// itself does not ask.
+	// Locks are those that the process describes; a harness that has them already does
+	// not ask.
 	Locks []locks.Description
 	// Open opens the lock that a hello names.
 	Open func(Hello) (Lock, error)
 }
 
-// Serve plays a client process: it opens the lock that the harness asks for
-// and does with it what it is told, until it is told to stop, which returns
-// nil, or in ends, or ctx does. When it returns, requests under way have been
-// cancelled and not waited for, and in may still be being read: the process is
-// to exit. Nothing else may write to out.
+// Serve plays a client process. It opens the lock that the harness names and uses it as
+// requested. It returns nil when the harness stops it, and also returns when in or ctx
+// ends. When it returns, requests under way have been cancelled and not waited for, and
+// in may still be being read: the process is to exit. Nothing else may write to out.
 //
 // A panic in the lock is not recovered from.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, p Program) error {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// The validity of a grant must not grow with the time that its reply was under way:
-// a careful user would work on when it is over.
+// The validity of a grant must not grow with the time that its reply was under way. A
+// careful user would work on when it is over.
 func TestValidityCountsFromTheRequest(t *testing.T) {
 	sent := time.Now().Add(-10 * time.Second) // the reply was held up
 	a := reply{ValidNS: int64(3 * time.Second), BeganNS: int64(time.Minute), EndedNS: int64(time.Minute + 2*time.Second), sent: sent}

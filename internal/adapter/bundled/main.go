@@ -22,8 +22,8 @@ type Program struct {
 	Servers map[string]func(Settings) (Server, error)
 }
 
-// Run plays the role that args name: without any it is a client process, and with
-// the key of one of the servers it is such a server. See [adapter.Serve] and [Serve].
+// Run plays the role that args name. Without any it is a client process, and with the key
+// of one of the servers it is such a server. See [adapter.Serve] and [Serve].
 func (p Program) Run(ctx context.Context, args []string, in io.Reader, out io.Writer) error {
 	if len(args) == 0 {
 		return adapter.Serve(ctx, in, out, p.Client)

@@ -52,9 +52,9 @@ type Answer struct {
 	Keys []string `json:"keys,omitempty"` // of Keys
 }
 
-// Leadership is what a member knows of its leader.
+// Leadership is the view that a member has of its leader.
 type Leadership struct {
-	// Leader is empty when the member knows of none, or cannot name it.
+	// Leader is empty when the member has none, or cannot name it.
 	Leader string `json:"lead,omitempty"`
 	// Follows says that the member follows a leader that it cannot name.
 	Follows bool `json:"follows,omitempty"`

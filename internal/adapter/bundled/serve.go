@@ -15,15 +15,14 @@ import (
 type Server interface {
 	// Start returns when the server serves, after it has joined the others.
 	Start(ctx context.Context) error
-	// HandOver gives the lead to another member. Of a server that is promoted by
-	// name it returns when that member has all that this one has, and this one
-	// takes no more writes.
+	// HandOver gives the lead to another member. For a server that is promoted by name,
+	// it returns when that member has all data, and this one takes no more writes.
 	HandOver(ctx context.Context, to string) error
 	// Keys lists what locks have left behind.
 	Keys(ctx context.Context) ([]string, error)
 	// Delete ends the hold of a lock's holder, as an operator would.
 	Delete(ctx context.Context, lock string) error
-	// Failed yields why the server ended, if nobody had asked it to.
+	// Failed yields the reason for an end of the server that was not requested.
 	Failed() <-chan error
 	// Stop ends the server and all its processes.
 	Stop()
@@ -32,7 +31,7 @@ type Server interface {
 // Electing is a server that elects a leader with the other members.
 type Electing interface {
 	Server
-	// Leadership says who leads, as far as this member knows.
+	// Leadership names the leader, as far as this member sees.
 	Leadership(ctx context.Context) (Leadership, error)
 }
 
@@ -131,5 +130,5 @@ func (a *Answer) carryOut(ctx context.Context, s Server, o Order) (err error) {
 	case o.Do == Follow && promoted != nil:
 		return promoted.Follow(ctx, o.To)
 	}
-	return errors.New("this server knows no such order")
+	return errors.New("this server has no such order")
 }

@@ -95,8 +95,8 @@ func (p *promoted) Follow(_ context.Context, leader string) error {
 
 const started = `{"id":1,"do":"start","server":{"name":"node-1"}}` + "\n"
 
-// A server answers each order with its id, and says in words what it cannot do:
-// the harness ends a run that waits for an answer.
+// A server answers each order with its id, and says in words what it cannot do. The
+// harness ends a run that waits for an answer.
 func TestServe(t *testing.T) {
 	elects, leads := &electing{}, &promoted{}
 	for _, c := range []struct {
@@ -112,15 +112,15 @@ func TestServe(t *testing.T) {
 			`{"id":2,"do":"status"}{"id":3,"do":"lead","to":"node-2"}{"id":4,"do":"keys"}{"id":5,"do":"delete","lock":"stock"}{"id":6,"do":"promote"}{"id":7,"do":"dance"}`,
 			[]string{
 				`{"id":1,"ok":true}`, `{"id":2,"ok":true,"lead":"node-1","term":2}`, `{"id":3,"ok":true}`, `{"id":4,"ok":true,"keys":["stock/1"]}`,
-				`{"id":5,"error":"delete: nobody holds stock"}`, `{"id":6,"error":"promote: this server knows no such order"}`,
-				`{"id":7,"error":"dance: this server knows no such order"}`,
+				`{"id":5,"error":"delete: nobody holds stock"}`, `{"id":6,"error":"promote: this server has no such order"}`,
+				`{"id":7,"error":"dance: this server has no such order"}`,
 			},
 			func() []string { return elects.asked }, []string{"start", "hand over to node-2", "stop"},
 		},
 		{
 			"a server that is promoted", leads,
 			`{"id":2,"do":"promote"}{"id":3,"do":"follow","to":"node-2"}{"id":4,"do":"status"}`,
-			[]string{`{"id":1,"ok":true}`, `{"id":2,"ok":true}`, `{"id":3,"ok":true}`, `{"id":4,"error":"status: this server knows no such order"}`},
+			[]string{`{"id":1,"ok":true}`, `{"id":2,"ok":true}`, `{"id":3,"ok":true}`, `{"id":4,"error":"status: this server has no such order"}`},
 			func() []string { return leads.asked }, []string{"start", "promote", "follow node-2", "stop"},
 		},
 	} {
