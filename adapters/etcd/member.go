@@ -66,7 +66,7 @@ func (m *member) Leadership(context.Context) (bundled.Leadership, error) {
 	return bundled.Leadership{Leader: m.leader(), Term: int(m.etcd.Server.Term())}, nil
 }
 
-// leader names who leads, "" while the member knows of nobody.
+// leader names the leader, "" while the member has found none.
 func (m *member) leader() string {
 	for _, x := range m.etcd.Server.Cluster().Members() {
 		if uint64(x.ID) == m.etcd.Server.Lead() {

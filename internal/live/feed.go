@@ -15,8 +15,8 @@ type witness interface {
 	servers.Observer
 	// run watches the node whenever it is up, until ctx ends.
 	run(ctx context.Context)
-	// hasChanged says whether the last command of that name that came from an
-	// address has changed a lock key, as far as is told.
+	// hasChanged reports whether the last command of that name from an address has
+	// changed a lock key, as far as the node has reported.
 	hasChanged(from, command string) bool
 	close()
 }
@@ -52,7 +52,7 @@ type sender struct{ from, command string }
 // limit bounds every wait for a node.
 const limit = 30 * time.Second
 
-// reconnectEvery is how often a node that does not answer is tried.
+// reconnectEvery is the time between two tries to reach a node that does not answer.
 const reconnectEvery = 5 * time.Millisecond
 
 func newFeed(t *Truth, srv *servers.Server) feed {

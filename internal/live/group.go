@@ -132,8 +132,8 @@ func (o *observer) execute(command string, l monitorLine) error {
 	}
 	now := o.group.start.Truncate(time.Millisecond) // as Redis counts
 	if o.srv.IsPeer(o.group.from) {
-		// A replica is told when keys expire, not for how long they live, and
-		// keeps them when that is over: whatever it is told lies ahead of now.
+		// A replica learns when keys expire, not for how long they live, and keeps them
+		// when that is over. Every expiry that it gets lies ahead of now.
 		now = time.Unix(1, 0)
 	}
 	err := o.shadow.replay(l.args, slices.Compact(slices.Sorted(slices.Values(keys))), now)

@@ -25,8 +25,8 @@ func impatient(t *testing.T, w *World) *redis.Client {
 	return c
 }
 
-// A request that is held reaches a real server when it is released, after what
-// its client sent later, although the client has closed the connection.
+// A withheld request reaches a real server when it is released, after the later requests
+// of its client. That is so although the client has closed the connection.
 func TestAHeldRequestOutlivesItsConnection(t *testing.T) {
 	t.Parallel()
 	w, _ := startWorld(t, WorldOptions{Options: servers.Options{Clients: 1, Groups: 1}, OnMoment: func(faults.Moment) {}})
@@ -59,8 +59,8 @@ func TestRefusedConnections(t *testing.T) {
 	check(t, late.Ping(ctx).Err())
 }
 
-// A real server has none of the connections that are half open without it, and
-// the client knows nothing of that until it is told. New connections work.
+// A real server has none of the connections that are half open without it. The client
+// does not learn of that until it sends something. New connections work.
 func TestAConnectionWhoseServerIsGone(t *testing.T) {
 	t.Parallel()
 	for name, moment := range map[string]func(faults.Moment){"a link": nil, "a link that tells of requests": func(faults.Moment) {}} {
@@ -93,8 +93,7 @@ func TestAConnectionWhoseServerIsGone(t *testing.T) {
 	}
 }
 
-// A real server keeps the subscription of a client that is gone, until it is
-// told.
+// A real server keeps the subscription of a client that is gone, until a message says so.
 func TestAConnectionWhoseClientIsGone(t *testing.T) {
 	t.Parallel()
 	for name, moment := range map[string]func(faults.Moment){"a link": nil, "a link that tells of requests": func(faults.Moment) {}} {

@@ -96,7 +96,7 @@ func (s *shards) listening(t *testing.T, node int, what, pattern string) bool {
 	return len(channels) > 0
 }
 
-// broadcast is how many messages the nodes have sent to all others.
+// broadcast is the number of messages that the nodes have sent to all others.
 func (s *shards) broadcast(t *testing.T) (n int) {
 	t.Helper()
 	for _, c := range s.nodes {

@@ -15,12 +15,12 @@ import (
 	"github.com/holdfast-go/holdfast/internal/redis/resp"
 )
 
-// miniredisFeed is the witness of a miniredis node, which reports its requests and
-// their changes before it replies. So the reports of a killed node are already on
-// their way, and nobody has to ask for them.
+// miniredisFeed is the witness of a miniredis node, which reports its requests and their
+// changes before it replies. So the reports of a killed node are already on their way
+// without a request for them.
 type miniredisFeed struct {
 	feed
-	held keyspace.Data // of lock keys, when last told; guarded by mu
+	held keyspace.Data // of lock keys, as last reported; guarded by mu
 }
 
 func newWitness(t *Truth, srv *servers.Server) (witness, error) {
@@ -41,7 +41,7 @@ func (w *miniredisFeed) Sync(ctx context.Context, _ bool) (ended, attached bool,
 // Patterns implements [Observer].
 func (w *miniredisFeed) Patterns() int { return 0 }
 
-// Named implements [Observer]: nobody else uses the node.
+// Named implements [Observer]: no other program uses the node.
 func (w *miniredisFeed) Named() []string { return nil }
 
 func (w *miniredisFeed) close() {}

@@ -31,7 +31,7 @@ func TestMiniredisStartsAgainWithoutItsData(t *testing.T) {
 	check(t, c.Set(ctx, "lock:short", "b", 30*time.Millisecond).Err())
 	check(t, s.StopNode("node-1"))
 	v.changes("node-1")
-	time.Sleep(30 * time.Millisecond) // until it has expired while nobody was there
+	time.Sleep(30 * time.Millisecond) // until it has expired while no observer was there
 	if err := s.StartNode("node-1", true); err == nil {
 		t.Error("it promises to keep data that it does not have")
 	}

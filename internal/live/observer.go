@@ -34,10 +34,9 @@ type observer struct {
 }
 
 const (
-	// watchEvery is how often a node is asked what it holds.
+	// watchEvery is the time between two questions to a node for its data.
 	watchEvery = 250 * time.Millisecond
-	// lull is how long a stream must be silent until what it has brought is
-	// taken for all there is.
+	// lull is the time of silence after which a stream has brought all there is.
 	lull = 5 * time.Millisecond
 )
 
@@ -161,7 +160,7 @@ func (o *observer) atLull(now time.Time) {
 		return
 	}
 	name := o.truth.newMark()
-	o.waiting[name] = nil // nobody waits for it; that it is there ends the group
+	o.waiting[name] = nil // no caller waits for it; that it is there ends the group
 	o.conn.SetWriteDeadline(now.Add(limit))
 	if _, err := o.conn.Write(resp.AppendRequest(nil, "ECHO", name)); err != nil {
 		o.settle(now) // the stream breaks

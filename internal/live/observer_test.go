@@ -96,7 +96,7 @@ func TestScriptsAndTransactionsAreWholeHoweverLate(t *testing.T) {
 	for name, c := range map[string]struct {
 		from  string
 		begin string
-		end   string // what is told when it is over
+		end   string // the report when it is over
 	}{
 		"script":      {fromScript, `"EVALSHA" "abc" "1" "lock"`, ""},
 		"transaction": {"127.0.0.1:9", `"MULTI"`, `"EXEC"`},

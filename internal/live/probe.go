@@ -191,13 +191,13 @@ func (o *observer) reconcile(f *finding, first bool) error {
 	if f.replica {
 		role = roleReplica
 	}
-	stays := !f.replica && !wasReplica // and is told by nobody what to hold
+	stays := !f.replica && !wasReplica // and gets its data from no other node
 	var wrong []string
 	for _, k := range slices.Sorted(maps.Keys(f.values)) {
 		before, after := o.shadow.state[k], f.values[k]
 		if alike(before, after) {
 			if !o.srv.TellsEvents() {
-				o.shadow.keep(k, after) // which knows to the millisecond when it expires
+				o.shadow.keep(k, after) // which has its expiry to the millisecond
 			}
 			continue
 		}
@@ -223,7 +223,7 @@ func (o *observer) reconcile(f *finding, first bool) error {
 		return errors.New("its stream broke while it was running")
 	}
 	if wrong != nil {
-		return errors.New("its stream has not told all: " + strings.Join(wrong, "; "))
+		return errors.New("its stream is incomplete: " + strings.Join(wrong, "; "))
 	}
 	return nil
 }

@@ -15,9 +15,9 @@ import (
 	"github.com/holdfast-go/holdfast/internal/redis/keyspace"
 )
 
-// shadow holds the lock keys of a server, as far as its reports show them. It
-// executes the reported commands again, on a server in memory to which nobody
-// connects. No key expires there by itself; the real server reports each expiry.
+// shadow holds the lock keys of a server, as far as its reports show them. It executes
+// the reported commands again, on a server in memory without clients. No key expires
+// there by itself; the real server reports each expiry.
 type shadow struct {
 	mr    *miniredis.Miniredis
 	reply bytes.Buffer
@@ -85,7 +85,7 @@ func (s *shadow) carryOut(args []string) string {
 // set sets a key to v, or deletes it.
 func (s *shadow) set(key string, v keyspace.Value) error {
 	s.keep(key, v)
-	v.ExpireAt = time.Time{} // only state knows it
+	v.ExpireAt = time.Time{} // only state has it
 	return keyspace.Write(s.mr, key, v, time.Time{})
 }
 

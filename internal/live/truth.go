@@ -17,12 +17,11 @@ import (
 // Truth follows the data of the nodes: every change of a lock key on every node,
 // in the order in which it happened there.
 //
-// Truth watches each node over one connection without faults. It carries the
-// commands that the node executes (MONITOR) and the events of its keys, in one
-// order: the events of a command come right before the command. The commands show
-// what was written, and the events whether anything was, and when a key expired.
-// So Truth knows the data of a node without asking. From time to time it asks
-// anyway, and compares.
+// Truth watches each node over one connection without faults. It carries the commands
+// that the node executes (MONITOR) and the events of its keys. In this one order, the
+// events of a command come right before it. The commands show what was written, and the
+// events whether anything was, and when a key expired. So Truth has the data of a node
+// without asking. From time to time it asks anyway, and compares.
 //
 // The streams do not show the data of a replica after a full resync, and of a
 // restarted server. Truth finds that by asking, up to [watchEvery] later.

@@ -12,9 +12,8 @@ import (
 	"github.com/holdfast-go/holdfast/internal/redis/keyspace"
 )
 
-// A server answers its clients before it tells what it has done. What it was
-// asked last, right before it is killed, is what a failover loses: the truth
-// must not lose it as well.
+// A server answers its clients before it tells what it has done. A failover loses the
+// last request right before the kill: the truth must not lose it as well.
 func TestTheTruthHasTheLastWriteOfAServerThatIsKilled(t *testing.T) {
 	onBackends(t, servers.Options{Clients: 3, Groups: 1}, func(t *testing.T, s *servers.Servers) {
 		v := observe(t, s)
@@ -159,7 +158,7 @@ func TestTheTruthTellsWhatARestartLoses(t *testing.T) {
 	check(t, c.Set(ctx, "lock:short", "b", 30*time.Millisecond).Err())
 	check(t, s.StopNode("node-1"))
 	v.changes("node-1")
-	time.Sleep(30 * time.Millisecond) // until it has expired while nobody was there
+	time.Sleep(30 * time.Millisecond) // until it has expired while no observer was there
 	check(t, s.StartNode("node-1", true))
 	check(t, c.Set(ctx, "lock", "c", 0).Err())
 	check(t, s.StopNode("node-1"))

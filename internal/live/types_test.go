@@ -11,7 +11,8 @@ import (
 	"github.com/holdfast-go/holdfast/internal/live/servers"
 )
 
-// A lock may live in any type of key: who changed it is told of each.
+// A lock may live in any type of key: the report of each names the client that changed
+// it.
 func TestTheTruthFollowsEveryType(t *testing.T) {
 	onBackends(t, servers.Options{Clients: 1, Groups: 1}, func(t *testing.T, s *servers.Servers) {
 		c, ctx := client(t, s, "client-1", 1), t.Context()
@@ -44,7 +45,7 @@ func TestTheTruthFollowsEveryType(t *testing.T) {
 	})
 }
 
-// asked is how many connections have asked for a command.
+// asked is the number of connections that have asked for a command.
 func (v *seen) asked(command string) (n int) {
 	var f *feed
 	switch w := v.nodes["node-1"].(type) {
@@ -63,8 +64,8 @@ func (v *seen) asked(command string) (n int) {
 	return n
 }
 
-// What comes for a client that waits is told as taken by that one: the server
-// shows no command for it.
+// A waiting client takes what another sends, and the report says so: the server shows no
+// command for it.
 func TestTheTruthKnowsWhoWaited(t *testing.T) {
 	onBackends(t, servers.Options{Clients: 3, Groups: 1}, func(t *testing.T, s *servers.Servers) {
 		ctx := t.Context()

@@ -23,9 +23,9 @@
 //
 // # Moments and clocks
 //
-// A [World] stops every request of a client after the toxics and before the
-// server, and every reply before the toxics, until the schedule has handled the
-// moment. So a fault can strike exactly between execution and reply.
+// A [World] stops every request of a client after the toxics and before the server, and
+// every reply before the toxics. It goes on when the schedule has handled the moment. So
+// a fault can strike exactly between execution and reply.
 //
 // # Cleanup
 //
@@ -59,10 +59,9 @@ type WorldOptions struct {
 	servers.Options
 	// LockKeys are the keys of the lock, for [World.DeleteLock].
 	LockKeys []string
-	// OnMoment is told of what happens to requests at the nodes,
-	// [faults.Received] and [faults.Executed], when it is not nil. The request
-	// or its reply waits until it returns. It may strike faults at the world;
-	// several calls may be under way at once.
+	// OnMoment gets what happens to requests at the nodes, [faults.Received] and
+	// [faults.Executed], when it is not nil. The request or its reply waits until it
+	// returns. It may strike faults at the world; several calls may be under way at once.
 	OnMoment func(faults.Moment)
 	// Changed says whether the last command of that name and connection changed a lock
 	// key, for [faults.Moment].Changed; from is the address that the node sees

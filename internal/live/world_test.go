@@ -213,7 +213,7 @@ func TestMomentsOfRequestsAndReplies(t *testing.T) {
 	}
 }
 
-// What makes a hazard certain: the fault strikes between execution and reply.
+// The cause of a certain hazard: the fault strikes between execution and reply.
 func TestAFaultActsOnTheVeryReply(t *testing.T) {
 	t.Parallel()
 	var moments collected

@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// asWorker uses the settings of worker processes until the end of the test: simulated
+// asWorker plays as the processes of holdfast do until the end of the test: simulated
 // runs are several times faster.
 func asWorker(t *testing.T) {
 	t.Helper()

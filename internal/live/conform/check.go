@@ -14,7 +14,7 @@ type check struct {
 	name     string
 	contract string   // as docs/adapter-protocol.md has it
 	needs    []string // the claims without which it asks too much
-	// essential says that nothing else can be told when it fails.
+	// essential says that without it the other checks show nothing.
 	essential bool
 	// looks says that it looks at keys of Redis.
 	looks bool
@@ -57,8 +57,8 @@ func (c check) lacking(d locks.Description) string {
 	return ""
 }
 
-// A trial panics with a failure if the worker has failed it, and with a defect if
-// the trial was impossible.
+// A trial panics with a failure if the adapter has failed it, and with a defect if the
+// trial was impossible.
 type (
 	failure struct{ reason string }
 	defect  struct{ err error }

@@ -21,8 +21,8 @@ import (
 
 // Options say what is checked, and where.
 type Options struct {
-	// Command is that of the worker. It is started in directories of its own:
-	// names of files must be absolute.
+	// Command is that of the adapter. It is started in directories of its own: names of
+	// files must be absolute.
 	Command []string
 	// Backend selects the servers.
 	Backend servers.Backend
@@ -30,16 +30,16 @@ type Options struct {
 	Dir string
 	// Locks are those to check, by name; none means all that it describes.
 	Locks []string
-	// Checks are those to carry out, by name, beside those without which nothing
-	// can be told; none means all.
+	// Checks are those to carry out, by name, beside those that all others need; none
+	// means all.
 	Checks []string
 	// Lease is the lease of the locks; 0 means [DefaultLease].
 	Lease time.Duration
-	// Patience is how long the worker may take for an answer that has to wait
-	// for nothing, [DefaultPatience] when 0. Its start may take three times that.
+	// Patience is the time that the adapter may take for an answer that has to wait for
+	// nothing, [DefaultPatience] when 0. Its start may take three times that.
 	Patience time.Duration
-	// Heard is told of every result, when it is not nil. lock is nil for those
-	// of the worker itself.
+	// Heard gets every result, when it is not nil. lock is nil for those of the adapter
+	// itself.
 	Heard func(lock *locks.Description, r Result)
 }
 
@@ -78,14 +78,14 @@ type LockReport struct {
 	Results []Result `json:"results"`
 }
 
-// Report has the results of all checks: those of the worker itself, and those of
-// its locks.
+// Report has the results of all checks: those of the adapter itself, and those of its
+// locks.
 type Report struct {
 	Worker []Result     `json:"worker"`
 	Locks  []LockReport `json:"locks"`
 }
 
-// Count is how many checks came out so.
+// Count is the number of checks with a status.
 func (r Report) Count(s Status) int {
 	n := 0
 	for _, list := range append([][]Result{r.Worker}, lists(r.Locks)...) {
@@ -106,8 +106,7 @@ func lists(locks []LockReport) [][]Result {
 	return all
 }
 
-// UnknownLockError says that a lock is to be checked which the worker does not
-// describe.
+// UnknownLockError says that a lock is to be checked which the adapter does not describe.
 type UnknownLockError struct {
 	Lock string
 	Has  []string // what it describes
@@ -117,9 +116,9 @@ func (e *UnknownLockError) Error() string {
 	return fmt.Sprintf("the worker has no lock %q", e.Lock)
 }
 
-// Check checks a worker. Whatever the worker does is in the report; an error is
-// an [*UnknownLockError], the end of ctx, or means that the checks themselves
-// could not be carried out.
+// Check checks an adapter. Its mistakes are in the report; an error is an
+// [*UnknownLockError], the end of ctx, or means that the checks themselves could not be
+// carried out.
 func Check(ctx context.Context, o Options) (Report, error) {
 	if o.Lease == 0 {
 		o.Lease = DefaultLease

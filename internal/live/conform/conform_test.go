@@ -47,7 +47,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// checked checks the worker for tests, with a mistake, on miniredis.
+// checked checks the adapter for tests, with a mistake, on miniredis.
 func checked(t *testing.T, mistake string, o Options) Report {
 	t.Helper()
 	exe, err := os.Executable()
@@ -77,7 +77,7 @@ func those(r Report, s Status) (names []string, reasons string) {
 	return names, reasons
 }
 
-// A worker that keeps to the contract passes, on whatever servers there are.
+// An adapter that keeps to the contract passes, on whatever servers there are.
 func TestConforming(t *testing.T) {
 	began := time.Now()
 	var heard []string
@@ -97,8 +97,8 @@ func TestConforming(t *testing.T) {
 	t.Logf("it takes %s", time.Since(began))
 }
 
-// Every mistake is found by the check that is about it, and by no other that
-// could have been carried out; the reason says what the worker did.
+// Every mistake is found by the check that is about it, and by no other that could have
+// been carried out; the reason names the adapter's mistake.
 func TestMistakes(t *testing.T) {
 	cheap := []string{"identity", "key", "busy", "owners", "not-held", "unknown-request", "fencing", "waits", "handoff", "meanwhile", "cancel", "cancels", "canceled-before", "takes-back", "finish", "stop"}
 	type mistaken struct {
@@ -157,7 +157,7 @@ func TestMistakes(t *testing.T) {
 			turn <- struct{}{}
 			defer func() { <-turn }()
 			began := time.Now()
-			// What is not answered is waited for, so that this is short.
+			// The harness waits for every missing answer, so this is short.
 			if why := wrong(mistake, c, 1500*time.Millisecond); why != "" {
 				t.Log(why)
 				mu.Lock()
@@ -168,8 +168,8 @@ func TestMistakes(t *testing.T) {
 		})
 	}
 	all.Wait()
-	// A busy machine lets the checks find more than there is. What they found
-	// wrongly among ten others they must find rightly alone.
+	// A busy machine lets the checks find more than there is. Checks that were wrong
+	// among ten others must be right alone.
 	for mistake, c := range again {
 		why := ""
 		for range 3 {

@@ -8,7 +8,7 @@ import (
 	"github.com/holdfast-go/holdfast/faults"
 )
 
-// asleep is how long a process is stopped.
+// asleep is the time for which a process is stopped.
 const asleep = 200 * time.Millisecond
 
 func tryPause(t *trial) {
@@ -123,7 +123,7 @@ func tryStop(t *trial) {
 	t.stop(p)
 }
 
-// bookkeeping is how long what a lock notes beside its key may stay.
+// bookkeeping is the time for which the notes of a lock beside its key may stay.
 const bookkeeping = time.Minute
 
 // cleared fails the trial when something of its lock stays on the servers.

@@ -89,8 +89,8 @@ func tryKey(t *trial) {
 	}
 }
 
-// unreadable returns the reason why a key does not show the holder of the lock, or
-// "" if it does. identity is the value that the worker claims to store, or "".
+// unreadable returns the reason why a key does not show the holder of the lock, or "" if
+// it does. identity is the value that the adapter says it stores, or "".
 func (k kept) unreadable(how locks.Holder, identity string) string {
 	switch {
 	case how == locks.HolderNone:

@@ -26,7 +26,7 @@ func (p *Page) printf(format string, args ...any) {
 	}
 }
 
-// Result prints one result; lock is nil for those of the worker itself.
+// Result prints one result; lock is nil for those of the adapter itself.
 func (p *Page) Result(lock *locks.Description, r Result) {
 	switch {
 	case lock == nil && !p.any:

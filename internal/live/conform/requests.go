@@ -61,8 +61,8 @@ func tryNotHeld(t *trial) {
 	t.holdsNothing(a, "1")
 }
 
-// holdsNothing lets an owner release what it does not hold. A lock that calls
-// that a success is for a run to judge; its worker is to tell what it says.
+// holdsNothing lets an owner release what it does not hold. A lock that calls that a
+// success is for a run to judge; its adapter is to report what it says.
 func (t *trial) holdsNothing(p *player, thread string) {
 	switch r := t.ask(p, t.owner("release", thread, nil)); {
 	case r.OK:
@@ -189,7 +189,7 @@ func tryFencing(t *trial) {
 	}
 }
 
-// tryCanceledBefore asks for what nobody wants any more: done or not, it is
+// tryCanceledBefore asks for an operation that is already cancelled: done or not, it is
 // answered.
 func tryCanceledBefore(t *trial) {
 	p := t.first()

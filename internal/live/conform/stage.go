@@ -27,7 +27,7 @@ const (
 type stage struct {
 	ctx   context.Context
 	opts  Options
-	lock  locks.Description // without a name for checks of the worker itself
+	lock  locks.Description // without a name for checks of the adapter itself
 	world *live.World       // nil for those
 
 	casting sync.Mutex // held while a shared process is started
@@ -36,18 +36,18 @@ type stage struct {
 	mu     sync.Mutex
 	cast   int // processes so far
 	trials int
-	why    string // nothing can be told any more
+	why    string // the other checks would show nothing
 	err    error  // what went wrong on this side
 }
 
-// player is a process of the worker.
+// player is a process of the adapter.
 type player struct {
 	*processes.Process
 	access adapter.Access
 }
 
-// startTime is how long a process may take to answer first: a virtual machine
-// may have to come up.
+// startTime is the time that a process may take to answer first: a virtual machine may
+// have to come up.
 func (s *stage) startTime() time.Duration { return 3 * s.opts.Patience }
 
 // play carries out all checks of the lock.
@@ -84,7 +84,7 @@ func (s *stage) blame(err error) {
 	s.err = errors.Join(s.err, err)
 }
 
-// start starts a process that nobody has greeted yet.
+// start starts a process without a greeting.
 func (t *trial) start() *player {
 	t.mu.Lock()
 	t.cast++
@@ -119,7 +119,7 @@ func (s *stage) enter(number int) (p *player, err error) {
 	return p, err
 }
 
-// hello is how a process is greeted.
+// hello is the greeting of a process.
 func (s *stage) hello(p *player) adapter.Hello {
 	return adapter.Hello{Protocol: adapter.Protocol, Process: p.Name(), Lock: s.lock.Name, Seed: 7, LeaseNS: s.opts.Lease.Nanoseconds(), Redis: p.access}
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/holdfast-go/holdfast/internal/adapter"
 )
 
-// trial is one check being carried out. Its methods end it, by a panic that
-// [stage.one] takes, when the worker does not do as it should.
+// trial is one check being carried out. Its methods end it, by a panic that [stage.one]
+// takes, when the adapter does not do as it should.
 type trial struct {
 	*stage
 	name   string    // of the lock that is only this trial's
@@ -25,7 +25,7 @@ type trial struct {
 // message is a request, as it is written.
 type message map[string]any
 
-// answer is an answer of the worker.
+// answer is an answer of the adapter.
 type answer struct {
 	OK         bool
 	Errors     []string
@@ -156,7 +156,7 @@ func (t *trial) giveBack(p *player, thread string) {
 	}
 }
 
-// refused fails the trial unless a single try is told that the lock is busy.
+// refused fails the trial unless a single try returns that the lock is busy.
 func (t *trial) refused(p *player, thread string) {
 	if a := t.ask(p, t.owner("acquire", thread, nil)); !a.is("busy") {
 		t.fail("while another owner holds the lock, one try by thread %s of %s is answered with %s", thread, p.Name(), a)

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// shortWait is how long an acquire waits that is to be in vain.
+// shortWait is the time of an acquire that is to wait in vain.
 const shortWait = 300 * time.Millisecond
 
 // underWay is the time after which a trial takes an acquire for a waiting one. No
@@ -17,7 +17,7 @@ var forEver = message{"wait_ns": -1}
 
 func waiting(d time.Duration) message { return message{"wait_ns": d.Nanoseconds()} }
 
-// handoff is how long a waiter may overlook a free lock here.
+// handoff is the time for which a waiter may overlook a free lock here.
 func (t *trial) handoff() time.Duration {
 	if t.lock.HandoffNS == 0 {
 		return t.opts.Patience // nothing is promised, but that it waits
@@ -25,7 +25,7 @@ func (t *trial) handoff() time.Duration {
 	return t.overlooks() + slack
 }
 
-// overlooks is how long a waiter says that it may go without looking.
+// overlooks is the time for which a waiter says that it may go without looking.
 func (t *trial) overlooks() time.Duration {
 	return time.Duration(float64(t.lock.HandoffNS) * scale)
 }
@@ -80,7 +80,7 @@ func tryHandoff(t *trial) {
 	}
 }
 
-// waitersMeanwhile is how many acquires wait at once: more than a small pool of
+// waitersMeanwhile is the number of acquires that wait at once: more than a small pool of
 // threads can carry.
 const waitersMeanwhile = 8
 
@@ -169,8 +169,8 @@ func tryMessages(t *trial) {
 	t.giveBack(b, "1")
 }
 
-// comesLater is how much later the second of two waiters comes, so that nobody
-// can be in doubt who was the first.
+// comesLater is the time by which the second of two waiters comes later, so that their
+// order is beyond doubt.
 const comesLater = 300 * time.Millisecond
 
 func tryFairness(t *trial) {

@@ -17,7 +17,7 @@ func checkWorker(ctx context.Context, o Options) (locks []locks.Description, res
 	return locks, results, errors.Join(ctx.Err(), s.err)
 }
 
-// workerChecks are those of a worker itself; the first stores the locks that it
+// workerChecks are those of an adapter itself; the first stores the locks that it
 // describes.
 func workerChecks(locks *[]locks.Description) []check {
 	return []check{
@@ -56,7 +56,7 @@ func (t *trial) describe() []locks.Description {
 	return locks
 }
 
-// nowhere is an address that nobody listens at.
+// nowhere is an address without a listener.
 const nowhere = "127.0.0.1:1"
 
 func tryOtherProtocol(t *trial) {

@@ -96,7 +96,7 @@ func start(name, dir string, argv, env []string) (*Process, error) {
 	p.conversation = adapter.New(name, in, out)
 	pidErr := WritePID(dir, p.cmd.Process.Pid)
 	go p.watch()
-	if pidErr != nil && !errors.Is(pidErr, os.ErrProcessDone) { // one that ended at once is told of by Ended
+	if pidErr != nil && !errors.Is(pidErr, os.ErrProcessDone) { // Ended reports one that ended at once
 		return nil, errors.Join(pidErr, p.End())
 	}
 	return p, nil

@@ -40,7 +40,7 @@ func NewRunDir(parent string) (*RunDir, error) {
 	if path, err = filepath.Abs(path); err != nil {
 		return nil, err
 	}
-	// Locked before it has its name: whoever sees it unlocked sees a dead run.
+	// Locked before it has its name: a process that sees it unlocked sees a dead run.
 	f, err := os.Create(filepath.Join(path, lockName+".new"))
 	if err == nil {
 		err = lockFile(f)
@@ -139,8 +139,8 @@ func cleanRun(path string) error {
 	return os.RemoveAll(path)
 }
 
-// ownedByUs says whether a directory belongs to this user: in a shared place
-// others run servers too. One that has just gone belongs to nobody.
+// ownedByUs says whether a directory belongs to this user: in a shared place others run
+// servers too. One that has just gone has no owner.
 func ownedByUs(path string) (bool, error) {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -17,8 +17,8 @@ func writeFile(t *testing.T, path, text string) {
 	must.Succeed(t, os.WriteFile(path, []byte(text), 0o600))
 }
 
-// Even where the kernel did not do it, the next run kills the servers of a
-// dead one: those, and nobody else.
+// Even where the kernel did not do it, the next run kills the servers of a dead one:
+// those, and no others.
 func TestCleanKillsTheProcessesOfADeadRunOnly(t *testing.T) {
 	t.Parallel()
 	if !tied {

@@ -60,9 +60,9 @@ func isOurs(info os.FileInfo) bool {
 	return ok && int(stat.Uid) == os.Getuid()
 }
 
-// identity tells a process apart from a later one with the same pid: when it
-// started, and in which boot of the machine. A process that has ended, but
-// that nobody has waited for, has none.
+// identity tells a process apart from a later one with the same pid: when it started, and
+// in which boot of the machine. A process that has ended, but that no process has waited
+// for, has none.
 func identity(pid int) (string, error) {
 	stat, err := readStat(fmt.Sprintf("/proc/%d", pid))
 	if err != nil {

@@ -18,7 +18,7 @@ type end struct {
 	Conn
 
 	mu    sync.Mutex
-	kept  bool // open, whoever closes it
+	kept  bool // open, whichever side closes it
 	muted bool // it sends nothing more
 }
 

@@ -31,8 +31,7 @@ type Link struct {
 	toxics  *toxiproxy.ToxicCollection
 	parties *Parties
 
-	// moments, when not nil, is told of the requests over the link. running is
-	// then set.
+	// moments, when not nil, gets the requests over the link. running is then set.
 	moments *Moments
 	running func() <-chan struct{}
 
@@ -132,9 +131,8 @@ func (l *Link) forgetOver() {
 	maps.DeleteFunc(l.conns, func(_ int, p *pair) bool { return p.halves == 0 && !p.half })
 }
 
-// sink is the end of a chain. It takes all data, even if the connection behind it
-// is broken. A chain that nobody empties would never end, and its toxics could not
-// be removed.
+// sink is the end of a chain. It takes all data, even if the connection behind it is
+// broken. Without a reader a chain would never end, and its toxics could not be removed.
 type sink struct {
 	conn   io.WriteCloser
 	broken bool
@@ -210,7 +208,7 @@ func (l *Link) HalfOpen(serverGone bool) (tell func()) {
 // a link without a tap, which cannot see single requests.
 func (l *Link) WithholdRequest() (release func(), err error) {
 	if l.moments == nil {
-		return nil, fmt.Errorf("nobody sees single requests from %s to %s", l.From, l.To)
+		return nil, fmt.Errorf("the harness sees no single requests from %s to %s", l.From, l.To)
 	}
 	return l.requests.Withhold(), nil
 }

@@ -51,7 +51,7 @@ func (q *queue) run() {
 			q.to.Close()
 			return
 		}
-		// What is behind a broken connection is thrown away by it.
+		// A broken connection drops everything behind it.
 		_, _ = q.to.Write(part)
 	}
 }

@@ -16,9 +16,9 @@ import (
 type BundledServers struct {
 	// Command starts a server. The path of the program is absolute.
 	Command []string
-	// Members is how many there are.
+	// Members is the number of members.
 	Members int
-	// Promoted says that they elect nobody: the first leads, until another is
+	// Promoted says that they hold no elections: the first leads, until another is
 	// promoted by name.
 	Promoted bool
 	// TwoPeers says that a member listens to the others at two addresses.
@@ -98,14 +98,14 @@ func (srv *Server) ask(ctx context.Context, o bundled.Order) (bundled.Answer, er
 	return p.control.ask(ctx, o)
 }
 
-// follower returns the leader that a bundled server knows.
+// follower returns the leader that a bundled server follows.
 func (srv *Server) follower(ctx context.Context) (leader string, term int, err error) {
 	a, err := srv.ask(ctx, bundled.Order{Do: bundled.Status})
 	switch {
 	case err == nil && a.Follows:
 		err = errUnnamed
 	case err == nil && a.Leader == "":
-		err = errors.New("it knows of nobody who leads")
+		err = errors.New("it has found no leader")
 	}
 	return a.Leader, a.Term, err
 }
@@ -197,7 +197,7 @@ func (s *Servers) handOverBundled(to, old *Server) error {
 	return old.follow(ctx, to)
 }
 
-// followBundled waits until a member knows the leader of the others.
+// followBundled waits until a member follows the leader of the others.
 func (s *Servers) followBundled(node *Server) error {
 	if s.bundled().Promoted {
 		ctx, cancel := context.WithTimeout(s.ctx, limit)

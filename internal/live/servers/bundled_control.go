@@ -21,10 +21,10 @@ type bundledControl struct {
 	broken  chan struct{} // closed when no answer comes any more
 	err     error         // why; set before
 
-	asking chan struct{} // holds a token while nobody asks
+	asking chan struct{} // holds a token while no caller asks
 	last   int
 	ending sync.Once
-	over   chan struct{} // closed when nobody wants answers any more
+	over   chan struct{} // closed when no caller wants answers any more
 }
 
 // newBundledControl makes the pipes of a process that is to be started.

@@ -28,7 +28,7 @@ func startControl(t *testing.T, script string) *bundledControl {
 	return o
 }
 
-// A run may have a lock that nobody holds beside the one whose key is deleted.
+// A run may have a free lock beside the one whose key is deleted.
 func TestDeletesTheHoldsThatThereAre(t *testing.T) {
 	srv := &Server{Name: "node-1", proc: &process{control: startControl(t,
 		`read a; echo '{"id":1,"ok":true}'; read b; echo '{"id":2,"error":"nobody"}'; read c; echo '{"id":3,"error":"nobody"}'; exec sleep 9`)}}

@@ -101,7 +101,7 @@ func TestTrueTimeOfAJumpedClock(t *testing.T) {
 	}
 }
 
-// What a server said right before its clock jumped may be read right after.
+// An answer of a server right before its clock jumped may be read right after.
 func TestTrueTimeOfWhatWasShownBeforeAJump(t *testing.T) {
 	t.Parallel()
 	jump := int64(time.Second)

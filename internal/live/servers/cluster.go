@@ -78,7 +78,7 @@ func (srv *Server) findsClusterWell(ctx context.Context) error {
 		}
 	}
 	if well != len(srv.world.order) {
-		return fmt.Errorf("it knows %d of %d nodes", well, len(srv.world.order))
+		return fmt.Errorf("it has found %d of %d nodes", well, len(srv.world.order))
 	}
 	return nil
 }
@@ -109,7 +109,7 @@ func (srv *Server) peers(ctx context.Context) ([]peer, error) {
 		addr, _, _ := strings.Cut(f[1], "@")
 		node, ok := srv.world.behind(addr)
 		if !ok {
-			return nil, fmt.Errorf("%s knows a node that is none of ours: %s", srv.Name, f[1])
+			return nil, fmt.Errorf("%s has found a node that is none of ours: %s", srv.Name, f[1])
 		}
 		epoch, err := strconv.Atoi(f[6])
 		if err != nil {
@@ -135,7 +135,7 @@ func (srv *Server) owner(ctx context.Context, group int) (name string, epoch int
 		}
 	}
 	if name == "" {
-		return "", 0, errors.New("nobody serves the group's slots")
+		return "", 0, errors.New("no node serves the group's slots")
 	}
 	return name, epoch, nil
 }
@@ -162,8 +162,8 @@ func (srv *Server) acceptsReplica(ctx context.Context, replica *Server) error {
 	return nil
 }
 
-// failoverTimeout is how long a cluster's node tries a manual failover. It reports
-// a failure only in its log.
+// failoverTimeout is the time for which a cluster's node tries a manual failover. It
+// reports a failure only in its log.
 const failoverTimeout = 5 * time.Second
 
 // takeOver makes a replica the owner of its group's slots, in the way of mode. It

@@ -29,7 +29,7 @@ func (srv *Server) config() string {
 		set("appendfsync always")
 	}
 	set("maxclients 1000")
-	set("notify-keyspace-events AE") // for Truth; what expires is to be told soon
+	set("notify-keyspace-events AE") // for Truth; the server is to report expired keys soon
 	set("hz 50")
 	set("repl-diskless-sync no") // after a diskless one nothing flows until the replica's first word, up to a second later
 	set("repl-ping-replica-period 1")

@@ -32,7 +32,7 @@ type place struct {
 	id    string   // of the server's, to tell two apart
 	slots [][2]int // of a cluster's primary: first and last
 
-	// What follows is found out of primaries only.
+	// The fields below are found out of primaries only.
 	replicas int             // that are online
 	events   bool            // it tells the events of keys
 	writes   map[string]bool // the commands that may change a key, in upper case
@@ -252,7 +252,7 @@ func (o *External) Part(ctx context.Context, key string, groups int) (*External,
 		return slices.ContainsFunc(members[0].slots, func(s [2]int) bool { return s[0] <= int(slot) && int(slot) <= s[1] })
 	})
 	if owner < 0 {
-		return nil, fmt.Errorf("nobody serves the slot of %q", key)
+		return nil, fmt.Errorf("no node serves the slot of %q", key)
 	}
 	part.groups = slices.Concat(o.groups[owner:], o.groups[:owner])
 	return &part, nil

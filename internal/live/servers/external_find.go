@@ -139,7 +139,7 @@ func readCluster(text, addr string, w way) ([][]*place, error) {
 	}
 	slices.SortFunc(groups, func(a, b []*place) int { return cmp.Compare(a[0].slots[0][0], b[0].slots[0][0]) })
 	if len(groups) == 0 {
-		return nil, errors.New("nobody serves any slot in this cluster")
+		return nil, errors.New("no node serves any slot in this cluster")
 	}
 	return groups, nil
 }

@@ -49,7 +49,7 @@ const (
 	// departure bounds the time that a server may take to notice that the
 	// clients are gone.
 	departure = 5 * time.Second
-	// page is how many keys a server looks at in one go.
+	// page is the number of keys that a server looks at in one go.
 	page = 1000
 )
 

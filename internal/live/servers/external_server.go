@@ -70,7 +70,7 @@ func (srv *Server) announced() []string {
 		return srv.external.names
 	}
 	if srv.world.bundled() != nil {
-		return nil // nobody tells clients of its door
+		return nil // no client learns of its door
 	}
 	return []string{srv.door.Addr().String()}
 }
@@ -83,7 +83,7 @@ func (s *Servers) master(group int) string {
 	return watched(group)
 }
 
-// way is how the harness' own clients get to the server.
+// way is the harness' own way to the server.
 func (srv *Server) way() way {
 	if srv.external == nil {
 		return way{}
@@ -91,7 +91,7 @@ func (srv *Server) way() way {
 	return srv.external.way
 }
 
-// greetLimit is how long a server may take to greet a connection.
+// greetLimit is the time that a server may take to greet a connection.
 const greetLimit = 5 * time.Second
 
 // greeting prepares a connection of the proxy for a client. An external server may

@@ -70,7 +70,7 @@ func TestServersThatCannotBeUsedAreRefused(t *testing.T) {
 		{[]string{"redis://" + plain}, "MONITOR"},
 		{[]string{"redis://" + replica}, "replica of"},
 		{[]string{"redis://" + cluster}, "cluster://"},
-		{[]string{"cluster://" + cluster}, "nobody serves any slot"},
+		{[]string{"cluster://" + cluster}, "no node serves any slot"},
 		{[]string{"cluster://" + first}, "cluster support disabled"},
 		{[]string{"sentinel://" + first + "/m"}, "unknown command"},
 		{[]string{"redis://" + first, "redis://" + first}, "the same server"},

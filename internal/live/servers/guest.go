@@ -111,7 +111,7 @@ func (g Guest) visitor(list []Address) (*visitor, error) {
 	return v, nil
 }
 
-// way is how a server is reached: with TLS or without, and as whom.
+// way is the way to a server: with TLS or without, and as which user.
 type way struct {
 	login login
 	tls   *tls.Config // nil without TLS
@@ -129,8 +129,8 @@ func (v *visitor) to(a Address) way {
 	return w
 }
 
-// toSentinel is the way to Sentinels. Without names and passwords of their own
-// they are told none at first.
+// toSentinel is the way to Sentinels. Without names and passwords of their own they get
+// none at first.
 func (v *visitor) toSentinel(a Address) way {
 	w := v.to(a)
 	w.login = login{v.SentinelUser, v.SentinelPassword}

@@ -9,18 +9,17 @@ import (
 
 // Observer follows the commands of one server.
 type Observer interface {
-	// Sync waits until what the server executes now has been told. ended says
-	// that the feed broke before, attached that there is one. With last, the
-	// server executes nothing for any client from then on, or nothing that the
-	// feed would not tell.
+	// Sync waits for the report of what the server executes now. ended says that the feed
+	// broke before, attached that there is one. With last, the server executes nothing
+	// for any client from then on, or nothing that the feed would not tell.
 	Sync(ctx context.Context, last bool) (ended, attached bool, err error)
 	// Watching says whether everything that the server executes from now on is
 	// seen.
 	Watching() bool
-	// Patterns is how many patterns it is subscribed to at the server.
+	// Patterns is the number of patterns that it is subscribed to at the server.
 	Patterns() int
-	// Named are the names of keys and channels of the run that the server has
-	// told, where others use it as well.
+	// Named are the names of keys and channels of the run that the server has reported,
+	// where others use it as well.
 	Named() []string
 }
 

@@ -102,7 +102,7 @@ func (s *Servers) StartNode(name string, keepData bool) error {
 	if o := srv.observing(); o != nil {
 		return srv.until(s.ctx, "to be observed", func(context.Context) error {
 			if !o.Watching() {
-				return errors.New("it has not told what it holds")
+				return errors.New("it has not reported its data")
 			}
 			return nil
 		})

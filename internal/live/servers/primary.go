@@ -17,9 +17,9 @@ type belief struct {
 	err   error
 }
 
-// beliefs asks all running Sentinels, or the nodes of a cluster, for the primary;
-// nobody in a world without replacement. If an external primary is replaced, its
-// stream for the [Truth] breaks.
+// beliefs asks all running Sentinels, or the nodes of a cluster, for the primary; none in
+// a world without replacement. If an external primary is replaced, its stream for the
+// [Truth] breaks.
 func (s *Servers) beliefs(ctx context.Context, group int) []belief {
 	if f := s.bundled(); s.external() != nil || f != nil && f.Promoted {
 		return nil
@@ -48,9 +48,9 @@ func (s *Servers) beliefs(ctx context.Context, group int) []belief {
 	return all
 }
 
-// Primary names the present primary of a group, by the Sentinels or the nodes of
-// the cluster; the latest election counts. If nobody can be asked, it is the last
-// known one. Groups count from 1.
+// Primary names the present primary of a group, by the Sentinels or the nodes of the
+// cluster; the latest election counts. If none can be asked, it is the last known one.
+// Groups count from 1.
 func (s *Servers) Primary(group int) string {
 	ctx, cancel := context.WithTimeout(s.ctx, time.Second)
 	defer cancel()
@@ -80,8 +80,8 @@ func (s *Servers) AwaitPrimary(ctx context.Context, group int, old string) (stri
 	})
 }
 
-// awaitAgreement waits until all except apart name the same primary, it fits, and
-// it knows its role.
+// awaitAgreement waits until all except apart name the same primary, it fits, and it has
+// its role.
 func (s *Servers) awaitAgreement(ctx context.Context, group int, apart string, fits func(name string) error) (string, error) {
 	var name string
 	var slow *Server // who keeps the others waiting
@@ -106,7 +106,7 @@ func (s *Servers) awaitAgreement(ctx context.Context, group int, apart string, f
 			name = b.name
 		}
 		if name == "" {
-			return errors.New("nobody is there to promote one")
+			return errors.New("no other node is there to promote one")
 		}
 		slow = s.byName[name]
 		if s.bundled() != nil {

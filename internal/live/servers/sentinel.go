@@ -25,14 +25,15 @@ var (
 )
 
 const (
-	// sentinelPing: a replica that has told nothing of itself for five pings is
-	// not promoted, and during a failover Sentinels ask only once in a second.
+	// sentinelPing: a replica that has not reported for five pings is not promoted, and
+	// during a failover Sentinels ask only once in a second.
 	sentinelPing = 300 * time.Millisecond
-	// sentinelAsk is how often Sentinels that miss a primary ask the others.
+	// sentinelAsk is the time between two questions of Sentinels that miss a primary to
+	// the others.
 	sentinelAsk = 100 * time.Millisecond
-	// sentinelElection is how long one that was not elected waits.
+	// sentinelElection is the time for which one that was not elected waits.
 	sentinelElection = time.Second
-	// sentinelTilt is how long a Sentinel does nothing after it was not
+	// sentinelTilt is the time for which a Sentinel does nothing after it was not
 	// scheduled for two seconds. Its own 30 s are as long as a whole run.
 	sentinelTilt = time.Second
 )
@@ -70,7 +71,7 @@ func (srv *Server) view(ctx context.Context, group int) (view, error) {
 	return view{master.Val(), replicas.Val()}, nil
 }
 
-// awaitSentinels waits until every Sentinel knows the others and every node, and
+// awaitSentinels waits until every Sentinel has found the others and every node, and
 // reports all of them healthy.
 func (s *Servers) awaitSentinels(ctx context.Context) error {
 	for _, srv := range s.watchers() {
@@ -92,7 +93,7 @@ func (srv *Server) knows(ctx context.Context, group int) error {
 		return fmt.Errorf("it finds %s %s", watched(group), v.master["flags"])
 	}
 	if v.master["num-other-sentinels"] != strconv.Itoa(sentinels-1) {
-		return fmt.Errorf("it knows %s other Sentinels", v.master["num-other-sentinels"])
+		return fmt.Errorf("it has found %s other Sentinels", v.master["num-other-sentinels"])
 	}
 	healthy := 0
 	for _, r := range v.replicas {
@@ -101,7 +102,7 @@ func (srv *Server) knows(ctx context.Context, group int) error {
 		}
 	}
 	if healthy != srv.world.opts.Replicas {
-		return fmt.Errorf("it knows %d of %d replicas", healthy, srv.world.opts.Replicas)
+		return fmt.Errorf("it has found %d of %d replicas", healthy, srv.world.opts.Replicas)
 	}
 	return nil
 }
@@ -150,9 +151,9 @@ func (s *Servers) awaitSettled(ctx context.Context, group int) error {
 	return nil
 }
 
-// prefer makes a replica the one that Sentinels promote next, and returns when
-// each of them knows its priority and would promote it. A replica that has just
-// come back is not yet sound for a Sentinel, which then promotes another one.
+// prefer makes a replica the one that Sentinels promote next. It returns when each of
+// them has its priority and would promote it. A replica that has just come back is not
+// yet sound for a Sentinel, which then promotes another one.
 func (s *Servers) prefer(ctx context.Context, to, old *Server) error {
 	if err := s.setPriorities(ctx, to, old); err != nil {
 		return err

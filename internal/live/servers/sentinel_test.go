@@ -80,7 +80,7 @@ func TestAPrimaryHandsOver(t *testing.T) {
 	if got := admin(t, s, "node-1-replica-1").Get(ctx, "k").Val(); got != "w" {
 		t.Errorf("the new primary has %q", got)
 	}
-	// Back again, through a crash that nobody announces.
+	// Back again, through an unannounced crash.
 	check(t, s.StopNode("node-1-replica-1"))
 	now, err := s.AwaitPrimary(ctx, 1, "node-1-replica-1")
 	if err != nil || now != "node-1" {

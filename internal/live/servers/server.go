@@ -44,7 +44,7 @@ type Server struct {
 	bus2      int      // with two peers
 	proc      *process // nil while it is down
 	admin     *redis.Client
-	observer  Observer // nil while nobody observes
+	observer  Observer // nil without one
 }
 
 // process is a started process. done is closed when it has ended.
@@ -105,7 +105,7 @@ func (s *Servers) Log(name string) (string, error) {
 		return "", err
 	}
 	if srv.external != nil {
-		return "", nil // nobody knows where it is
+		return "", nil // its address is unknown
 	}
 	b, err := os.ReadFile(filepath.Join(srv.dir, logName))
 	if err != nil {
@@ -123,8 +123,8 @@ func (srv *Server) addr() string {
 	return loopback(srv.port)
 }
 
-// openAddr is the address for clients, or "" right after the start, while nobody
-// observes the server yet.
+// openAddr is the address for clients, or "" right after the start, before an observer is
+// there.
 func (srv *Server) openAddr() string {
 	if o := srv.observing(); o != nil && !o.Watching() {
 		return ""
@@ -225,7 +225,7 @@ func (srv *Server) start(ctx context.Context) error {
 		return fmt.Errorf("start %s: %w", srv.Name, err)
 	}
 	srv.proc = p
-	p.wanted = true // until it answers, whoever starts it sees its end
+	p.wanted = true // until it answers, the caller that starts it sees its end
 	pidErr := processes.WritePID(srv.dir, cmd.Process.Pid)
 	srv.mu.Unlock()
 	go srv.watch(p)
@@ -376,7 +376,7 @@ func (srv *Server) kill() error {
 	return p.await(srv.Name)
 }
 
-// await waits for the end of a process that was told to end.
+// await waits for the end of a process that the harness has stopped.
 func (p *process) await(name string) error {
 	select {
 	case <-p.done:
@@ -404,7 +404,7 @@ func (srv *Server) Client() *redis.Client {
 func (srv *Server) close() error {
 	err := srv.kill()
 	if srv.world.bundled() == nil {
-		srv.Client().Close() // and stays, so that whoever still asks is refused
+		srv.Client().Close() // and stays, so that a late client is refused
 	}
 	srv.door.Close()
 	srv.busDoor.Close()

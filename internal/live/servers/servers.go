@@ -1,13 +1,12 @@
-// Package servers starts, stops and promotes the servers of the live world:
+// Package servers starts, stops and promotes the servers of the live world. They are
 // redis-server (or valkey-server) processes, Sentinels, a Cluster, miniredis,
 // [BundledServers] of a lock, and [External] servers, which already run.
 //
-// Each server is behind a door, a listener of package proxy, and announces the
-// door's address instead of its own (replica-announce-port, sentinel
-// announce-port, cluster-announce-port and -bus-port). So every address from
-// Sentinel, INFO or gossip is a door. A door identifies the connecting server by
-// its source address: each server has its own in 127.0.0.0/8 (bind-source-addr).
-// The door rejects all other peers.
+// Each server is behind a door, a listener of package proxy. It announces the door's
+// address instead of its own (replica-announce-port, sentinel announce-port,
+// cluster-announce-port and -bus-port). So every address from Sentinel, INFO or gossip is
+// a door. A door identifies the connecting server by its source address: each server has
+// its own in 127.0.0.0/8 (bind-source-addr). The door rejects all other peers.
 //
 // A client process has one listener for each server, so that a fault can cut off
 // this client alone. Sentinel and Cluster give it the addresses of doors, and its
@@ -47,15 +46,15 @@ type Options struct {
 	Sentinel bool // needs replicas and no cluster; without it no failover is possible there
 	Persist  bool // an append-only file, synced at every write
 	Clocks   bool // every node has a clock that can be moved; needs a C compiler
-	// Detect is how long a server must be silent until Sentinels or the
-	// cluster's nodes take it for dead; 0 is two seconds.
+	// Detect is the time of silence after which Sentinels or the cluster's nodes take a
+	// server for dead; 0 is two seconds.
 	Detect time.Duration
 	// Dir is where the directory of this run is made; "" is the system's
 	// place for temporary files.
 	Dir string
 }
 
-// sentinels is how many watch; two of them must agree.
+// sentinels is the number of them that watch; two of them must agree.
 const sentinels, quorum = 3, 2
 
 // limit bounds every wait for servers, besides the context of the caller.
@@ -64,7 +63,7 @@ const limit = 30 * time.Second
 // Servers are the running servers of a world, with their proxies.
 type Servers struct {
 	opts    Options
-	moments *proxy.Moments  // nil when nobody wants to know
+	moments *proxy.Moments  // nil when no caller wants them
 	ctx     context.Context // ends with Close
 	end     context.CancelFunc
 	dir     *processes.RunDir
@@ -81,9 +80,9 @@ type Servers struct {
 	closed  bool
 }
 
-// Start starts the servers and returns when they are ready: replicas in sync,
-// Sentinels agreed, the cluster ok. Nothing runs any more when it fails. m, when
-// not nil, is told of the clients' requests.
+// Start starts the servers and returns when they are ready: replicas in sync, Sentinels
+// agreed, the cluster ok. Nothing runs any more when it fails. m, when not nil, gets the
+// clients' requests.
 func Start(ctx context.Context, o Options, m *proxy.Moments) (*Servers, error) {
 	if o.Detect == 0 {
 		o.Detect = 2 * time.Second
@@ -159,7 +158,8 @@ func (s *Servers) start(ctx context.Context, argv []string) error {
 	if s.bundled() != nil {
 		return s.startBundled(ctx)
 	}
-	// Who connects to others comes after them: it would wait before it tries again.
+	// A server that connects to others comes after them: it would wait before it tries
+	// again.
 	if err := s.launchAll(ctx, func(srv *Server) bool { return !srv.sentinel && (srv.rank == 0 || s.opts.Cluster) }); err != nil {
 		return err
 	}

@@ -36,9 +36,9 @@ func sockets(t *testing.T) []socket {
 	return all
 }
 
-// behindProxies fails the test when a server listens to anything but
-// 127.0.0.1, or has a connection from one of the others that does not come
-// through its door.
+// behindProxies fails the test when a server listens to anything but 127.0.0.1. It also
+// fails when a server has a connection from another one that does not come through its
+// door.
 func behindProxies(t *testing.T, s *Servers) {
 	t.Helper()
 	owner, door := map[int]string{}, map[int]string{}

@@ -110,8 +110,8 @@ func (s *Servers) knocking(to string) proxy.Finder {
 	}
 }
 
-// openPairs opens two doors of a server for each of the others. So nobody has to
-// find out who knocks: a member that votes may close its connection at once.
+// openPairs opens two doors of a server for each of the others. So the node need not find
+// out which server connects: a member that votes may close its connection at once.
 func (s *Servers) openPairs(to *Server) error {
 	to.pairs = map[string][]*proxy.Listener{}
 	for _, from := range s.order {
@@ -243,8 +243,8 @@ func (s *Servers) Connections(l faults.Link) int {
 	return found.Connections()
 }
 
-// Cut holds everything between two parties, both ways and whoever connects,
-// until heal. In a cluster that includes the bus.
+// Cut withholds everything between two parties, both ways and on every connection, until
+// heal. In a cluster that includes the bus.
 func (s *Servers) Cut(a, b string) (heal func(), err error) {
 	var ids []faults.Link
 	for _, id := range []faults.Link{{From: a, To: b}, {From: b, To: a}, {From: a, To: Bus(b)}, {From: b, To: Bus(a)}} {

@@ -186,7 +186,7 @@ func SpawnRedis(t *testing.T, conf string, args ...string) (addr string) {
 	return addr
 }
 
-// FreePort is a port of 127.0.0.1 that nobody listens on.
+// FreePort is a port of 127.0.0.1 without a listener.
 func FreePort(t *testing.T) string {
 	t.Helper()
 	port, err := processes.FreePort()

@@ -1,10 +1,9 @@
 // Package miniredis is a server process of the live world for machines without
 // redis-server: miniredis behind a TCP port.
 //
-// It executes one request at a time, by the clock of the machine, and lets
-// every key end at its instant. A connection that asks for it with
-// [TellCommand] is told of every request, and of all that it changed, before
-// whoever sent it gets the reply: see [Report].
+// It executes one request at a time, by the clock of the machine, and lets every key end
+// at its instant. A connection that asks for it with [TellCommand] gets every request,
+// and all that it changed, before its sender gets the reply: see [Report].
 //
 // It keeps nothing over a restart, has no replicas, and no clock of its own.
 package miniredis

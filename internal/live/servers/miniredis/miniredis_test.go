@@ -93,7 +93,7 @@ func client(t *testing.T, addr string) *redis.Client {
 	return c
 }
 
-// listener is a connection that is told.
+// listener is a connection that gets the reports.
 type listener struct {
 	t    *testing.T
 	conn net.Conn
@@ -120,7 +120,7 @@ func (l listener) next() miniredis.Report {
 	return r
 }
 
-// until collects what is told before a mark.
+// until collects the reports before a mark.
 func (l listener) until(mark string) (reports []miniredis.Report) {
 	l.t.Helper()
 	_, err := fmt.Fprintf(l.conn, "*2\r\n$%d\r\n%s\r\n$%d\r\n%s\r\n", len(miniredis.MarkCommand), miniredis.MarkCommand, len(mark), mark)
@@ -224,8 +224,8 @@ func TestAReplyComesAfterItWasTold(t *testing.T) {
 	}
 }
 
-// Who waits gets what another sends; who is gone takes nothing, and nobody waits
-// longer than asked.
+// A client that waits gets what another sends; a client that is gone takes nothing, and
+// no client waits longer than asked.
 func TestWhoWaitsIsServed(t *testing.T) {
 	addr := serve(t)
 	one, two, ctx := client(t, addr), client(t, addr), t.Context()
@@ -246,7 +246,7 @@ func TestWhoWaitsIsServed(t *testing.T) {
 	must.Succeed(t, err)
 	begun("BLPOP")
 	must.Succeed(t, gone.Close())
-	time.Sleep(200 * time.Millisecond) // until the server knows: it tells nobody
+	time.Sleep(200 * time.Millisecond) // until the server sees it: it reports that to no client
 	got := make(chan []string, 1)
 	go func() {
 		all, err := one.BLPop(ctx, limit, "list").Result()
@@ -330,7 +330,7 @@ func TestAConfigurationWithoutAUsablePortIsRefused(t *testing.T) {
 	}
 }
 
-// Whoever starts servers looks for these words to try another port.
+// The harness looks for these words to try another port.
 func TestAPortThatIsTakenIsSaidToBeInUse(t *testing.T) {
 	_, port, err := net.SplitHostPort(serve(t))
 	must.Succeed(t, err)

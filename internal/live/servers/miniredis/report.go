@@ -10,12 +10,12 @@ import (
 
 // Commands that a Redis does not have.
 const (
-	// TellCommand makes a connection one that is told: from then on it carries
-	// gob, a [Report] for every request of any connection, and for every key
-	// that runs out, in order of execution. The first one is of what the
-	// server holds. Nothing but [MarkCommand] may be sent over it any more.
+	// TellCommand makes a connection one that gets reports. From then on it carries gob,
+	// a [Report] for every request of any connection, and for every key that runs out, in
+	// order of execution. The first one is of what the server holds. Nothing but
+	// [MarkCommand] may be sent over it any more.
 	TellCommand = "HOLDFAST.TELL"
-	// MarkCommand has one argument, which all that are told get as a report.
+	// MarkCommand has one argument, which all such connections get as a report.
 	MarkCommand = "HOLDFAST.MARK"
 )
 
@@ -33,8 +33,8 @@ type Report struct {
 	Wrong   string // why some key cannot be followed
 }
 
-// patience is how long somebody who is told may take to read a report. The
-// server waits, so that nobody sees what was not told.
+// patience is the time that such a connection may take to read a report. The server
+// waits, so that no client sees anything before its report.
 const patience = 10 * time.Second
 
 // begin tells a connection what the server holds, and from now on of every

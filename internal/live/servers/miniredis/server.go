@@ -23,7 +23,7 @@ type server struct {
 	next   time.Time   // the earliest expiry, zero for none
 	expiry *time.Timer // looks for it; nil for none
 	conns  map[net.Conn]bool
-	told   map[net.Conn]*gob.Encoder // those that are told of every request
+	told   map[net.Conn]*gob.Encoder // those that get a report of every request
 	closed bool
 
 	blocked  []*blocked // requests that wait for others, oldest first

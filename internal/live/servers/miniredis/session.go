@@ -23,7 +23,7 @@ type session struct {
 
 	multi   bool            // it is within a transaction
 	blocked *blocked        // the request that has begun to wait
-	watched <-chan struct{} // closed when nobody reads from in any more; nil for nobody did
+	watched <-chan struct{} // closed when no client reads from in any more; nil if none did
 }
 
 func newSession(s *server, c net.Conn) *session {
@@ -54,8 +54,8 @@ func (s *session) serve() {
 	}
 }
 
-// execute executes one request; false ends the connection. Its changes are
-// told before its reply is sent.
+// execute executes one request; false ends the connection. It reports the changes of the
+// request before it sends the reply.
 func (s *session) execute(args []string) bool {
 	srv, command := s.server, strings.ToUpper(args[0])
 	srv.exec.Lock()
