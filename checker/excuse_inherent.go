@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/holdfast-go/holdfast/checker/history"
+	"github.com/holdfast-go/holdfast/internal/party"
 )
 
 // This file is the table of violations that no lock with the same claims could
@@ -135,7 +136,7 @@ func (t *trace) whyTokenInherent(by int64) string {
 		}
 		why = fmt.Sprintf("the servers lost the counter of the tokens in the fault at %s", at(f.from))
 		for _, n := range f.nodes {
-			groups[history.GroupOf(n)] = true
+			groups[party.First(n)] = true
 		}
 		if len(f.nodes) == 0 {
 			return why

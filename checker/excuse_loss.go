@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/holdfast-go/holdfast/checker/history"
+	"github.com/holdfast-go/holdfast/internal/party"
 )
 
 // lossOfHold describes how the granting servers lost a hold, without the lock's
@@ -222,7 +223,7 @@ func (t *trace) lossByTraits(since, by int64) lossOfHold {
 		l.at, l.forked = max(l.at, f.from), l.forked || f.Forks
 		l.how = fmt.Sprintf("a fault at %s may have cost the servers the hold", at(f.from))
 		for _, n := range f.nodes {
-			groups[history.GroupOf(n)] = true
+			groups[party.First(n)] = true
 		}
 		if len(f.nodes) == 0 {
 			l.groups = t.claims.Nodes

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-go/holdfast/checker/history"
+	"github.com/holdfast-go/holdfast/internal/party"
 )
 
 // faultSpan is one strike of a fault.
@@ -47,7 +48,7 @@ func faultSpans(h *history.History, settling int64) []*faultSpan {
 		}
 		for _, target := range x.Targets {
 			for _, name := range names(target) {
-				if history.IsClient(name) {
+				if party.IsClient(name) {
 					s.clients = append(s.clients, name)
 				} else {
 					s.nodes = append(s.nodes, name)
@@ -80,14 +81,14 @@ func (s *faultSpan) touchesClient(client string) bool {
 // touchesPrimary reports whether a fault may disturb the server that a group begins
 // with. No server takes the place of a replica that stops.
 func (s *faultSpan) touchesPrimary(group string) bool {
-	return len(s.nodes) == 0 || slices.ContainsFunc(s.nodes, func(n string) bool { return n == group || !history.IsServer(n) })
+	return len(s.nodes) == 0 || slices.ContainsFunc(s.nodes, func(n string) bool { return n == group || !party.IsServer(n) })
 }
 
 // touchesGroup reports whether a fault may disturb the servers of a group. A
 // target that is not a server's own name, such as "primary", may be any.
 func (s *faultSpan) touchesGroup(group string) bool {
 	for _, n := range s.nodes {
-		if history.GroupOf(n) == group || !history.IsServer(n) {
+		if party.First(n) == group || !party.IsServer(n) {
 			return true
 		}
 	}
@@ -105,10 +106,10 @@ func (s *faultSpan) touchesLink(client, group string) bool {
 func (s *faultSpan) groups() []string {
 	var groups []string
 	for _, n := range s.nodes {
-		if !history.IsServer(n) {
+		if !party.IsServer(n) {
 			return nil
 		}
-		if g := history.GroupOf(n); !slices.Contains(groups, g) {
+		if g := party.First(n); !slices.Contains(groups, g) {
 			groups = append(groups, g)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"sort"
 
 	"github.com/holdfast-go/holdfast/checker/history"
+	"github.com/holdfast-go/holdfast/internal/party"
 )
 
 // change is a Server event with resolved names: its lock, the group of its server,
@@ -131,7 +132,7 @@ func newServerLog(x *index, f *faultLog) *serverLog {
 		if stored == "" || known[stored] {
 			return stored
 		}
-		if o := taker[[3]string{history.GroupOf(s.Node), s.Key, stored}]; o != "" {
+		if o := taker[[3]string{party.First(s.Node), s.Key, stored}]; o != "" {
 			return o
 		}
 		return stored
@@ -139,7 +140,7 @@ func newServerLog(x *index, f *faultLog) *serverLog {
 	t.changes = make([]change, 0, len(t.logged))
 	for _, e := range t.logged {
 		s := e.Server
-		c := change{ServerEvent: s, t: e.Time, lock: t.lockOfEvent(e), group: history.GroupOf(s.Node)}
+		c := change{ServerEvent: s, t: e.Time, lock: t.lockOfEvent(e), group: party.First(s.Node)}
 		c.was = resolve(s, s.WasHolder)
 		if c.command() && s.Holder != "" && !known[s.Holder] && (s.WasHolder != s.Holder) {
 			if o := t.openOp(s.By, c.lock, history.Acquire, e.Time); o != nil {

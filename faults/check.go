@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/holdfast-go/holdfast/internal/party"
 )
 
 // primaryName is the target for the primary of the first group at the time of the
@@ -126,7 +128,7 @@ func allowed(kind string, t Topology) string {
 func clientNames(t Topology) []string {
 	var names []string
 	for c := range t.Clients {
-		names = append(names, fmt.Sprintf("client-%d", c+1))
+		names = append(names, party.Client(c+1))
 	}
 	return names
 }
@@ -135,7 +137,7 @@ func clientNames(t Topology) []string {
 func nodeNames(t Topology) []string {
 	var names []string
 	for g := range t.Groups {
-		names = append(names, fmt.Sprintf("node-%d", g+1))
+		names = append(names, party.Node(g+1))
 	}
 	for g := range t.Groups {
 		names = append(names, members(t, g+1)[1:]...)
@@ -145,23 +147,22 @@ func nodeNames(t Topology) []string {
 
 // members lists the servers of one group, the first primary first.
 func members(t Topology, group int) []string {
-	names := []string{fmt.Sprintf("node-%d", group)}
+	names := []string{party.Node(group)}
 	for r := range t.Replicas {
-		names = append(names, fmt.Sprintf("node-%d-replica-%d", group, r+1))
+		names = append(names, party.Replica(names[0], r+1))
 	}
 	return names
 }
 
 // groupOf returns the group of a server; 0 for clients.
 func groupOf(name string) int {
-	if name == primaryName {
+	switch {
+	case name == primaryName:
 		return 1
-	}
-	var g int
-	if _, err := fmt.Sscanf(name, "node-%d", &g); err != nil {
+	case party.IsClient(name):
 		return 0
 	}
-	return g
+	return party.Number(name)
 }
 
 // oneOf checks a parameter against a list of values; "" is the default.

@@ -11,7 +11,7 @@ import (
 	"github.com/Shopify/toxiproxy/v2/stream"
 	toxiproxy "github.com/Shopify/toxiproxy/v2/toxics"
 
-	"github.com/holdfast-go/holdfast/checker/history"
+	"github.com/holdfast-go/holdfast/internal/party"
 	"github.com/holdfast-go/holdfast/internal/toxics"
 )
 
@@ -19,12 +19,12 @@ import (
 // clientsOnly the targets must be clients and the peers nodes.
 func checkLinks(s Spec, t Topology, clientsOnly bool) error {
 	for _, x := range s.Target {
-		if clientsOnly && !history.IsClient(x) {
+		if clientsOnly && !party.IsClient(x) {
 			return fmt.Errorf("the target is a client, not %s: it strikes the link from a client to a node", x)
 		}
 	}
 	for _, y := range s.Peer {
-		if clientsOnly && history.IsClient(y) {
+		if clientsOnly && party.IsClient(y) {
 			return fmt.Errorf("the peer is a node, not %s: it strikes the link from a client to a node", y)
 		}
 		if !slices.ContainsFunc(s.Target, func(x string) bool { return linked(x, y) }) {
@@ -50,8 +50,8 @@ func peers(s Spec, t Topology) []string {
 }
 
 func linked(x, y string) bool {
-	if history.IsClient(x) || history.IsClient(y) {
-		return history.IsClient(x) != history.IsClient(y)
+	if party.IsClient(x) || party.IsClient(y) {
+		return party.IsClient(x) != party.IsClient(y)
 	}
 	return x != y && groupOf(x) == groupOf(y)
 }
@@ -80,9 +80,9 @@ func linksOf(s Spec, t Topology, w World) ([]Link, error) {
 		for _, y := range resolve(peers(s, t), w) {
 			switch {
 			case !linked(x, y):
-			case history.IsClient(x):
+			case party.IsClient(x):
 				add(Link{From: x, To: y})
-			case history.IsClient(y):
+			case party.IsClient(y):
 				add(Link{From: y, To: x})
 			case w.Primary(groupOf(x)) == y:
 				add(Link{From: x, To: y})

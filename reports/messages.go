@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/holdfast-go/holdfast/checker/history"
+	"github.com/holdfast-go/holdfast/internal/party"
 )
 
 // messageKind is the content of a message.
@@ -55,7 +56,7 @@ func replicationIn(h *history.History, roles map[string][]role) []message {
 			continue
 		}
 		for _, node := range nodes {
-			if node == s.Node || history.GroupOf(node) != history.GroupOf(s.Node) || !isReplica(roles[node], e.Time) {
+			if node == s.Node || party.First(node) != party.First(s.Node) || !isReplica(roles[node], e.Time) {
 				continue
 			}
 			if at, lost, ok := arrival(h.Events[i:], node, roles[node]); ok {

@@ -2,6 +2,7 @@ package reports
 
 import (
 	"github.com/holdfast-go/holdfast/checker/history"
+	"github.com/holdfast-go/holdfast/internal/party"
 )
 
 // role is the role of a server from a moment on.
@@ -35,7 +36,7 @@ func (f *facts) findRoles() {
 			turn(e.Server.Node, e.Time, primary)
 		case e.Kind == history.Fault && e.Fault != nil:
 			for _, t := range e.Fault.Targets {
-				if history.IsServer(t) && history.IsReplica(t) {
+				if party.IsServer(t) && party.IsReplica(t) {
 					start(t, false)
 				}
 			}

@@ -12,6 +12,7 @@ import (
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/internal/english"
+	"github.com/holdfast-go/holdfast/internal/party"
 	"github.com/holdfast-go/holdfast/reports/results"
 )
 
@@ -273,7 +274,7 @@ func (t *timeline) serverLanes() []lane {
 				continue
 			}
 			for _, k := range seen {
-				if history.GroupOf(k.node) == history.GroupOf(node) && primary[k] {
+				if party.First(k.node) == party.First(node) && primary[k] {
 					primary[at{node, k.key}] = false
 					all = append(all, at{node, k.key})
 					keys[node]++

@@ -2,10 +2,10 @@ package scenarios
 
 import (
 	"cmp"
-	"fmt"
 	"time"
 
 	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/internal/party"
 )
 
 // Defaults of a scenario that says nothing else.
@@ -28,7 +28,7 @@ func (s *Scenario) WithDefaults() *Scenario {
 func (s *Scenario) WorkloadOf(n int) Workload {
 	w := s.Workload
 	w.Start += faults.Duration(time.Duration(n-1) * time.Duration(w.Stagger))
-	o, ok := s.Override[fmt.Sprintf("client-%d", n)]
+	o, ok := s.Override[party.Client(n)]
 	if !ok {
 		return w
 	}

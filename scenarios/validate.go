@@ -13,6 +13,7 @@ import (
 	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/faults"
 	"github.com/holdfast-go/holdfast/internal/english"
+	"github.com/holdfast-go/holdfast/internal/party"
 	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
 
@@ -259,7 +260,7 @@ func (v validator) minGrants() error {
 	most := 0
 	for i := range v.s.Topology.Clients {
 		holds := w.Holds
-		if o := v.s.Override[clientName(i+1)]; o.Holds != nil {
+		if o := v.s.Override[party.Client(i+1)]; o.Holds != nil {
 			holds = *o.Holds
 		}
 		most += holds * w.AtOnce() * (1 + len(w.Nested))
@@ -278,10 +279,10 @@ func (v validator) extensions() error {
 		longest := slices.Max(append(slices.Clone(w.Nested), w.Lease))
 		if w.Extend > 0 && w.Extend < longest {
 			path := "workload.extend"
-			if v.s.Override[clientName(i+1)].Extend != nil {
-				path = "override." + clientName(i+1) + ".extend"
+			if v.s.Override[party.Client(i+1)].Extend != nil {
+				path = "override." + party.Client(i+1) + ".extend"
 			}
-			return v.at(path, "", "%s is %v, shorter than a lease of %s, which is %v", path, time.Duration(w.Extend), clientName(i+1), time.Duration(longest))
+			return v.at(path, "", "%s is %v, shorter than a lease of %s, which is %v", path, time.Duration(w.Extend), party.Client(i+1), time.Duration(longest))
 		}
 	}
 	return nil
@@ -407,9 +408,7 @@ func (v validator) locks() []string {
 func (v validator) clients() []string {
 	names := make([]string, max(0, v.s.Topology.Clients))
 	for i := range names {
-		names[i] = clientName(i + 1)
+		names[i] = party.Client(i + 1)
 	}
 	return names
 }
-
-func clientName(n int) string { return fmt.Sprintf("client-%d", n) }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/internal/party"
 	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
 
@@ -216,11 +217,11 @@ func (v validator) world() faults.Topology {
 func (v validator) nodes() []string {
 	var names []string
 	for g := range v.world().Groups {
-		names = append(names, fmt.Sprintf("node-%d", g+1))
+		names = append(names, party.Node(g+1))
 	}
 	for g := range v.world().Groups {
 		for r := range v.s.Topology.Replicas {
-			names = append(names, fmt.Sprintf("node-%d-replica-%d", g+1, r+1))
+			names = append(names, party.Replica(party.Node(g+1), r+1))
 		}
 	}
 	return names

@@ -13,7 +13,6 @@ package sim
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"net"
 	"slices"
@@ -21,6 +20,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/internal/party"
 	"github.com/holdfast-go/holdfast/internal/redis/keyspace"
 )
 
@@ -87,15 +87,15 @@ func New(o Options) *World {
 	}
 	seedGlobal(o.Seed)
 	for g := 1; g <= o.Groups; g++ {
-		name := fmt.Sprintf("node-%d", g)
+		name := party.Node(g)
 		w.add(newNode(w, name, g, address(g, 1), rolePrimary))
 		w.primary = append(w.primary, name)
 		for r := 1; r <= o.Replicas; r++ {
-			w.add(newNode(w, fmt.Sprintf("%s-replica-%d", name, r), g, address(g, 1+r), roleReplica))
+			w.add(newNode(w, party.Replica(name, r), g, address(g, 1+r), roleReplica))
 		}
 	}
 	for c := 1; c <= o.Clients; c++ {
-		name := fmt.Sprintf("client-%d", c)
+		name := party.Client(c)
 		w.procs[name] = newProcess(name)
 		w.routes[name] = slices.Clone(w.primary)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/internal/party"
 	"github.com/holdfast-go/holdfast/internal/random"
 	"github.com/holdfast-go/holdfast/internal/redis/keyspace"
 	"github.com/holdfast-go/holdfast/scenarios"
@@ -144,7 +145,7 @@ func (r *simRun) simulate(version string, look Watch) {
 func (r *simRun) openClients(w *sim.World) (clients []*Client, connections []redis.UniversalClient, err error) {
 	shared := r.NewStocks()
 	for i := 1; i <= r.Top.Clients; i++ {
-		p := w.Process(fmt.Sprintf("client-%d", i))
+		p := w.Process(party.Client(i))
 		rng := random.Stream(r.Seed, "workload", p.Name())
 		time.Sleep(time.Duration(1 + rng.Int64N(int64(10*time.Microsecond)))) // no two processes start at one instant
 		env := r.Environment(i, p.Name())

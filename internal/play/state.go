@@ -1,13 +1,13 @@
 package play
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/checker/history"
+	"github.com/holdfast-go/holdfast/internal/party"
 	"github.com/holdfast-go/holdfast/sim"
 )
 
@@ -55,7 +55,7 @@ func (r *simRun) state(w *sim.World, header history.Header) State {
 	events := append(slices.Clone(s.Events), history.Event{Time: int64(s.At), Kind: history.End, End: &history.EndEvent{CutOff: true}})
 	claims := checker.Beliefs(&history.History{Header: header, Events: events})
 	for i := 1; i <= r.Top.Clients; i++ {
-		p := w.Process(fmt.Sprintf("client-%d", i))
+		p := w.Process(party.Client(i))
 		c := ClientState{Name: p.Name(), Paused: p.Paused(), Crashed: p.Crashed(), Doing: underWay(s.Events, p.Name())}
 		for _, x := range claims {
 			if x.Client == c.Name && x.EndedBy == "end" {

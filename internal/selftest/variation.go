@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/internal/party"
 	"github.com/holdfast-go/holdfast/internal/random"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/scenarios/locks"
@@ -86,7 +87,7 @@ func (v *variation) latency(spread, lag time.Duration) {
 
 // override changes the workload of one client.
 func (v *variation) override(client int, change func(*scenarios.Override)) {
-	name := fmt.Sprintf("client-%d", client)
+	name := party.Client(client)
 	o := v.Override[name]
 	change(&o)
 	if v.Override == nil {

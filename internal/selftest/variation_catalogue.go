@@ -9,6 +9,7 @@ import (
 	"github.com/goccy/go-yaml"
 
 	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/internal/party"
 	"github.com/holdfast-go/holdfast/scenarios"
 )
 
@@ -37,7 +38,7 @@ func (v *variation) draw(key, value string) {
 		v.Workload.Holds = v.from(value)
 	case "others":
 		for n := 3; n <= v.Topology.Clients; n++ {
-			*v.timeOf(fmt.Sprintf("client-%d", n), what) = v.within(value)
+			*v.timeOf(party.Client(n), what) = v.within(value)
 		}
 	default:
 		*v.timeOf(where, what) = v.within(value)

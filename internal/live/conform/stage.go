@@ -11,6 +11,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/adapter"
 	"github.com/holdfast-go/holdfast/internal/live"
 	"github.com/holdfast-go/holdfast/internal/live/processes"
+	"github.com/holdfast-go/holdfast/internal/party"
 	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
 
@@ -101,7 +102,7 @@ func (s *stage) enter(number int) (p *player, err error) {
 	if number > mostProcesses {
 		return nil, fmt.Errorf("%d processes have not been enough", mostProcesses)
 	}
-	name := fmt.Sprintf("client-%d", number)
+	name := party.Client(number)
 	p = &player{}
 	if s.world == nil {
 		dir, err := os.MkdirTemp(s.opts.Dir, name+"-")

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/holdfast-go/holdfast/internal/party"
 )
 
 // config is the initial configuration of a server. Sentinel and the cluster change
@@ -89,7 +91,7 @@ func (srv *Server) detect() time.Duration {
 }
 
 // watched is the Sentinels' name of a group: that of its first primary.
-func watched(group int) string { return fmt.Sprintf("node-%d", group) }
+func watched(group int) string { return party.Node(group) }
 
 // abandonFailover is when a Sentinel gives up a failover; after twice the time it
 // tries again. It checks once a second how far the replica is.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/live/proxy"
+	"github.com/holdfast-go/holdfast/internal/party"
 	"github.com/holdfast-go/holdfast/internal/redis/resp"
 )
 
@@ -51,12 +52,12 @@ func (s *Servers) layExternal() {
 	}
 	o := s.external()
 	for i, members := range o.groups {
-		add(fmt.Sprintf("node-%d", i+1), i+1, 0, members[0])
-		s.primary = append(s.primary, fmt.Sprintf("node-%d", i+1))
+		add(party.Node(i+1), i+1, 0, members[0])
+		s.primary = append(s.primary, party.Node(i+1))
 	}
 	for i, members := range o.groups {
 		for r, p := range members[1:] {
-			add(fmt.Sprintf("node-%d-replica-%d", i+1, r+1), i+1, r+1, p)
+			add(party.Replica(party.Node(i+1), r+1), i+1, r+1, p)
 		}
 	}
 	for i, p := range o.watchers {

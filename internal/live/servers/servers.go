@@ -31,6 +31,7 @@ import (
 	"github.com/holdfast-go/holdfast/faults"
 	"github.com/holdfast-go/holdfast/internal/live/processes"
 	"github.com/holdfast-go/holdfast/internal/live/proxy"
+	"github.com/holdfast-go/holdfast/internal/party"
 )
 
 // Options describe the servers of a world. Group g has a primary "node-g" and
@@ -216,14 +217,14 @@ func (s *Servers) lay(argv []string) error {
 		return err
 	}
 	for g := 1; g <= s.opts.Groups; g++ {
-		if err := add(fmt.Sprintf("node-%d", g), g, 0, false); err != nil {
+		if err := add(party.Node(g), g, 0, false); err != nil {
 			return err
 		}
-		s.primary = append(s.primary, fmt.Sprintf("node-%d", g))
+		s.primary = append(s.primary, party.Node(g))
 	}
 	for g := 1; g <= s.opts.Groups; g++ {
 		for r := 1; r <= s.opts.Replicas; r++ {
-			if err := add(fmt.Sprintf("node-%d-replica-%d", g, r), g, r, false); err != nil {
+			if err := add(party.Replica(party.Node(g), r), g, r, false); err != nil {
 				return err
 			}
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/holdfast-go/holdfast/faults"
 	"github.com/holdfast-go/holdfast/internal/live/processes"
 	"github.com/holdfast-go/holdfast/internal/live/proxy"
+	"github.com/holdfast-go/holdfast/internal/party"
 )
 
 // Bus names a cluster node's end of the cluster bus, over which the nodes gossip
@@ -32,7 +33,7 @@ func (s *Servers) connect() error {
 			}
 		}
 		for c := 1; c <= s.opts.Clients; c++ {
-			l := s.addLink(fmt.Sprintf("client-%d", c), to.Name)
+			l := s.addLink(party.Client(c), to.Name)
 			if s.moments != nil && !to.sentinel && s.bundled() == nil {
 				l.Tap(s.moments, to.ended)
 			}
@@ -63,7 +64,7 @@ func (s *Servers) connect() error {
 		}
 	}
 	for c := 1; c <= s.opts.Clients; c++ {
-		client := fmt.Sprintf("client-%d", c)
+		client := party.Client(c)
 		own := map[string]*proxy.Listener{}
 		s.clients[client] = own
 		for _, to := range s.order {

@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/faults"
 	"github.com/holdfast-go/holdfast/internal/live/servers"
+	"github.com/holdfast-go/holdfast/internal/party"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
@@ -48,14 +48,14 @@ func carriedByExternal(s *scenarios.Scenario, own *servers.External, sub *locks.
 // outOfReach returns the reason why a fault that does not control a server cannot
 // strike its target, or "".
 func outOfReach(f faults.Spec) string {
-	server := func(name string) bool { return !history.IsClient(name) }
+	server := func(name string) bool { return !party.IsClient(name) }
 	k, _ := faults.Lookup(f.Fault)
 	named := slices.Concat(f.Target, f.Peer)
 	if f.On != nil {
 		named = append(named, f.On.Node)
 	}
 	switch {
-	case slices.ContainsFunc(named, history.IsReplica):
+	case slices.ContainsFunc(named, party.IsReplica):
 		return f.Fault + " is about a replica, and those of your own servers are left alone"
 	case k.Target == "link" && slices.ContainsFunc(f.Target, server) && (len(f.Peer) == 0 || slices.ContainsFunc(f.Peer, server)):
 		return f.Fault + " is about a link between servers, and those given with --redis are your own"

@@ -3,9 +3,9 @@ package liveplay
 import (
 	"slices"
 
-	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/faults"
 	"github.com/holdfast-go/holdfast/internal/live/servers"
+	"github.com/holdfast-go/holdfast/internal/party"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
@@ -37,7 +37,7 @@ func needsOf(s *scenarios.Scenario, sub *locks.Subject) needs {
 				named = append(named, a.Node)
 			}
 		}
-		n.replicas = n.replicas || slices.ContainsFunc(named, history.IsReplica)
+		n.replicas = n.replicas || slices.ContainsFunc(named, party.IsReplica)
 	}
 	return n
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/live"
 	"github.com/holdfast-go/holdfast/internal/live/processes"
 	"github.com/holdfast-go/holdfast/internal/live/servers"
+	"github.com/holdfast-go/holdfast/internal/party"
 	"github.com/holdfast-go/holdfast/internal/play"
 	"github.com/holdfast-go/holdfast/internal/random"
 	"github.com/holdfast-go/holdfast/internal/redis/keyspace"
@@ -234,10 +235,10 @@ func (l *liveRun) slowDown() error {
 	var errs []error
 	for _, node := range l.world.Nodes() {
 		for c := 1; c <= l.Top.Clients && t.Latency != scenarios.DefaultLatency; c++ {
-			link := faults.Link{From: fmt.Sprintf("client-%d", c), To: node}
+			link := faults.Link{From: party.Client(c), To: node}
 			errs = append(errs, slow(link, stream.Upstream, t.Latency.Min, t.Latency.Max), slow(link, stream.Downstream, t.Latency.Min, t.Latency.Max))
 		}
-		if primary := history.GroupOf(node); primary != node && t.Lag > 0 {
+		if primary := party.First(node); primary != node && t.Lag > 0 {
 			errs = append(errs, slow(faults.Link{From: node, To: primary}, stream.Downstream, t.Lag, t.Lag))
 		}
 	}
@@ -256,7 +257,7 @@ func (l *liveRun) changed(c keyspace.Change) {
 
 // startClient starts the process of client n and opens the lock in it.
 func (l *liveRun) startClient(ctx context.Context, n int) (*processes.Process, *remoteSession, error) {
-	name := fmt.Sprintf("client-%d", n)
+	name := party.Client(n)
 	access, err := l.world.Access(name)
 	if err != nil {
 		return nil, nil, err

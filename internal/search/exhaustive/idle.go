@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/internal/party"
 	"github.com/holdfast-go/holdfast/sim"
 )
 
@@ -79,7 +80,7 @@ func (b *built) since(m, v int) int {
 // The links of a server are those of its replication.
 func (v *variant) meets(used []use) bool {
 	mine := v.Spec.Target[0]
-	client := strings.HasPrefix(mine, clientPrefix)
+	client := party.IsClient(mine)
 	return slices.ContainsFunc(used, func(u use) bool {
 		switch {
 		case u.How&v.touches == 0:
@@ -87,7 +88,7 @@ func (v *variant) meets(used []use) bool {
 		case client:
 			return u.Link.From == mine && (len(v.Spec.Peer) == 0 || slices.Contains(v.Spec.Peer, u.Link.To))
 		}
-		return party(u.Link.From) == party(mine) && party(u.Link.To) == party(mine)
+		return party.First(u.Link.From) == party.First(mine) && party.First(u.Link.To) == party.First(mine)
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/internal/party"
 	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
 
@@ -192,19 +193,10 @@ func (b *built) instead(row, m, v int, rule string) *Placement {
 func touch(a, b faults.Spec) bool {
 	mine := map[string]bool{}
 	for _, name := range slices.Concat(a.Target, a.Peer) {
-		mine[party(name)] = true
+		mine[party.First(name)] = true
 	}
-	return slices.ContainsFunc(slices.Concat(b.Target, b.Peer), func(name string) bool { return mine[party(name)] })
+	return slices.ContainsFunc(slices.Concat(b.Target, b.Peer), func(name string) bool { return mine[party.First(name)] })
 }
-
-// party is the primary of a replica, and any other party itself.
-func party(name string) string {
-	server, _, _ := strings.Cut(name, replicaOf)
-	return server
-}
-
-// replicaOf stands between the names of a primary and of its replica.
-const replicaOf = "-replica-"
 
 // absent reports whether a fault finds nothing to strike after others: a client in no
 // operation has nothing to cancel, and nobody takes over from a replica, unless it has
@@ -212,5 +204,5 @@ const replicaOf = "-replica-"
 func absent(before []faults.Spec, s faults.Spec, m *moment) bool {
 	traits := faults.TraitsOf(s)
 	promoted := slices.ContainsFunc(before, func(f faults.Spec) bool { return faults.TraitsOf(f).Promotes })
-	return traits.Cancels && !slices.Contains(m.Busy, s.Target[0]) || traits.Promotes && !promoted && strings.Contains(s.Target[0], replicaOf)
+	return traits.Cancels && !slices.Contains(m.Busy, s.Target[0]) || traits.Promotes && !promoted && party.IsReplica(s.Target[0])
 }

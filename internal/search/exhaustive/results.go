@@ -250,7 +250,7 @@ func causeOf(all []violation, i int, p Placement, run string, n int, source stri
 // the same without a fault, for the same reason, that is the cause. A replica may have taken
 // the place of its primary.
 func (w *workload) blame(all []violation, p Placement, run string, n int, source string) Cause {
-	anywhere := func(class string) string { return strings.ReplaceAll(class, replicaOf+"#", "") }
+	anywhere := func(class string) string { return strings.ReplaceAll(class, "-replica-#", "") }
 	i := slices.IndexFunc(w.bare.Faulty, func(v violation) bool {
 		return v.Property == all[0].Property && anywhere(v.Class) == anywhere(all[0].Class)
 	})

@@ -1,10 +1,10 @@
 package exhaustive
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/internal/party"
 	"github.com/holdfast-go/holdfast/sim"
 )
 
@@ -144,13 +144,13 @@ type target struct {
 func targetsOf(k faults.Kind, top faults.Topology) []target {
 	var clients, primaries, replicas []target
 	for c := range top.Clients {
-		clients = append(clients, target{name: fmt.Sprintf("%s%d", clientPrefix, c+1)})
+		clients = append(clients, target{name: party.Client(c + 1)})
 	}
 	for g := range top.Groups {
-		primary := fmt.Sprintf("node-%d", g+1)
+		primary := party.Node(g + 1)
 		primaries = append(primaries, target{name: primary})
 		for r := range top.Replicas {
-			replicas = append(replicas, target{name: fmt.Sprintf("%s%s%d", primary, replicaOf, r+1), peer: nil})
+			replicas = append(replicas, target{name: party.Replica(primary, r+1), peer: nil})
 		}
 	}
 	switch k.Target {

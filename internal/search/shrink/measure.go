@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/internal/party"
 	"github.com/holdfast-go/holdfast/scenarios"
 )
 
@@ -52,13 +53,11 @@ func allHolds(s *scenarios.Scenario) int {
 }
 
 func holdsOf(s *scenarios.Scenario, n int) int {
-	if o := s.Override[clientName(n)]; o.Holds != nil {
+	if o := s.Override[party.Client(n)]; o.Holds != nil {
 		return *o.Holds
 	}
 	return s.Workload.Holds
 }
-
-func clientName(n int) string { return fmt.Sprintf("client-%d", n) }
 
 func topologyParts(t scenarios.Topology) int {
 	return 60*t.Replicas + 60*t.Groups + each(60, t.Cluster) + each(10, t.Latency != scenarios.Latency{}, t.Lag != 0)

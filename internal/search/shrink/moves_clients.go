@@ -1,13 +1,13 @@
 package shrink
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/internal/party"
 	"github.com/holdfast-go/holdfast/scenarios"
 )
 
@@ -31,9 +31,9 @@ func sharedWork(s *scenarios.Scenario) (all []*scenarios.Scenario) {
 	for out := s.Topology.Clients; out >= 1; out-- {
 		for n := 1; n < s.Topology.Clients; n++ {
 			all = append(all, changed(without(s, out-1, out), func(c *scenarios.Scenario) {
-				o, holds := c.Override[clientName(n)], holdsOf(c, n)+1
+				o, holds := c.Override[party.Client(n)], holdsOf(c, n)+1
 				o.Holds = &holds
-				c.Override[clientName(n)] = o
+				c.Override[party.Client(n)] = o
 			}))
 		}
 	}
@@ -45,14 +45,14 @@ func sharedWork(s *scenarios.Scenario) (all []*scenarios.Scenario) {
 func laterStarts(s *scenarios.Scenario) (all []*scenarios.Scenario) {
 	said := startsSaid(s)
 	for out := s.Topology.Clients; out >= 1; out-- {
-		gone := s.Override[clientName(out)]
-		began := *said.Override[clientName(out)].Start
+		gone := s.Override[party.Client(out)]
+		began := *said.Override[party.Client(out)].Start
 		worked := began + faults.Duration(holdsOf(s, out))*either(gone.Think, s.Workload.Think)
 		for n := 1; n < s.Topology.Clients; n++ {
 			all = append(all, changed(without(said, out-1, out), func(c *scenarios.Scenario) {
-				o := c.Override[clientName(n)]
+				o := c.Override[party.Client(n)]
 				o.Start = &worked
-				c.Override[clientName(n)] = o
+				c.Override[party.Client(n)] = o
 			}))
 		}
 	}
@@ -63,7 +63,7 @@ func laterStarts(s *scenarios.Scenario) (all []*scenarios.Scenario) {
 func startsSaid(s *scenarios.Scenario) *scenarios.Scenario {
 	return changed(s, func(c *scenarios.Scenario) {
 		for i := range c.Topology.Clients {
-			name := clientName(i + 1)
+			name := party.Client(i + 1)
 			o := c.Override[name]
 			if o.Start == nil {
 				start := c.Workload.Start + faults.Duration(time.Duration(i)*time.Duration(c.Workload.Stagger))
@@ -81,14 +81,14 @@ func without(s *scenarios.Scenario, from, to int) *scenarios.Scenario {
 	return changed(s, func(c *scenarios.Scenario) {
 		c.Topology.Clients -= to - from
 		rename := func(name string) string {
-			var n int
-			if _, err := fmt.Sscanf(name, "client-%d", &n); err != nil || n <= from {
+			n := party.Number(name)
+			if !party.IsClient(name) || n <= from {
 				return name
 			}
 			if n <= to {
 				return ""
 			}
-			return clientName(n - (to - from))
+			return party.Client(n - (to - from))
 		}
 		overrides := c.Override
 		c.Override = map[string]scenarios.Override{}
@@ -139,7 +139,7 @@ func fewerHolds(s *scenarios.Scenario) (all []*scenarios.Scenario) {
 		all = append(all, changed(s, func(c *scenarios.Scenario) { c.Workload.Holds = n }))
 	}
 	for i := range s.Topology.Clients {
-		name := clientName(i + 1)
+		name := party.Client(i + 1)
 		for _, n := range fewer(holdsOf(s, i+1)) {
 			all = append(all, changed(s, func(c *scenarios.Scenario) {
 				o := c.Override[name]

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/internal/party"
 	"github.com/holdfast-go/holdfast/scenarios"
 )
 
@@ -72,7 +73,7 @@ func anchorsFor(s *scenarios.Scenario, f faults.Spec) (all []*faults.Anchor) {
 	}
 	for _, moment := range []string{faults.Granted, faults.Writing, faults.Released} {
 		for n := range s.Topology.Clients {
-			all = append(all, &faults.Anchor{Moment: moment, Client: clientName(n + 1)})
+			all = append(all, &faults.Anchor{Moment: moment, Client: party.Client(n + 1)})
 		}
 	}
 	return all

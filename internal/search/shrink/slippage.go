@@ -2,6 +2,7 @@ package shrink
 
 import (
 	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/internal/party"
 	"github.com/holdfast-go/holdfast/scenarios"
 )
 
@@ -16,7 +17,7 @@ func slips(from, to *scenarios.Scenario) bool {
 // impatient reports whether some client does not wait for the lock at all.
 func impatient(s *scenarios.Scenario) bool {
 	for n := range s.Topology.Clients {
-		if either(s.Override[clientName(n+1)].Wait, s.Workload.Wait) == 0 {
+		if either(s.Override[party.Client(n+1)].Wait, s.Workload.Wait) == 0 {
 			return true
 		}
 	}
@@ -38,7 +39,7 @@ func endless(s *scenarios.Scenario) int {
 // lease or longer.
 func overworked(s *scenarios.Scenario) bool {
 	for n := range s.Topology.Clients {
-		o := s.Override[clientName(n+1)]
+		o := s.Override[party.Client(n+1)]
 		lease, think := either(o.Lease, s.Workload.Lease), either(o.Think, s.Workload.Think)
 		if lease > 0 && think >= lease*9/10 {
 			return true

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/internal/party"
 	"github.com/holdfast-go/holdfast/internal/random"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/scenarios/locks"
@@ -181,9 +182,9 @@ func (d *draw) overrides() {
 		if o == (scenarios.Override{}) {
 			continue
 		}
-		d.override(client(n+1), func(old *scenarios.Override) { *old = o })
+		d.override(party.Client(n+1), func(old *scenarios.Override) { *old = o })
 		if ok, _ := d.s.Applies(d.lock); !ok {
-			delete(d.s.Override, client(n+1))
+			delete(d.s.Override, party.Client(n+1))
 		}
 	}
 }
@@ -246,10 +247,8 @@ func (d *draw) add(specs ...faults.Spec) bool {
 	return true
 }
 
-func client(n int) string { return fmt.Sprintf("client-%d", n) }
-
 // anyClient is the name of some client.
-func (d *draw) anyClient() string { return client(d.number(1, d.top.Clients)) }
+func (d *draw) anyClient() string { return party.Client(d.number(1, d.top.Clients)) }
 
 // another is the name of some other client.
 func (d *draw) another(than string) string {
@@ -260,14 +259,12 @@ func (d *draw) another(than string) string {
 	}
 }
 
-func node(n int) string { return fmt.Sprintf("node-%d", n) }
-
 // primary is the name of a server that is a primary at the start.
-func (d *draw) primary() string { return node(d.number(1, d.top.Groups)) }
+func (d *draw) primary() string { return party.Node(d.number(1, d.top.Groups)) }
 
 // replica is the name of some replica of a primary; there must be one.
 func (d *draw) replica(of string) string {
-	return fmt.Sprintf("%s-replica-%d", of, d.number(1, d.top.Replicas))
+	return party.Replica(of, d.number(1, d.top.Replicas))
 }
 
 // anyNode is the name of some server, more often a primary.
@@ -291,7 +288,7 @@ func (d *draw) strictMinority() []string {
 	}
 	names := make([]string, d.top.Groups)
 	for g := range names {
-		names[g] = node(g + 1)
+		names[g] = party.Node(g + 1)
 	}
 	d.rng.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
 	names = names[:d.number(1, n)]

@@ -3,6 +3,7 @@ package draw
 import (
 	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/internal/party"
 )
 
 // fault draws one fault, aimed at a phase if one is given. The topology may not
@@ -112,7 +113,7 @@ func (d *draw) survivable(specs []faults.Spec) bool {
 func (d *draw) worksLong() bool {
 	for n := range d.s.Topology.Clients {
 		think, explicit := d.s.Workload.Think, d.s.Workload.Explicit
-		o := d.s.Override[client(n+1)]
+		o := d.s.Override[party.Client(n+1)]
 		if o.Think != nil {
 			think = *o.Think
 		}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/checker/history"
+	"github.com/holdfast-go/holdfast/internal/party"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
@@ -48,7 +49,7 @@ func (d *draw) impatient() {
 		if d.chance(2) {
 			wait = 0
 		}
-		d.override(client(n+1), func(o *scenarios.Override) { o.Wait = &wait })
+		d.override(party.Client(n+1), func(o *scenarios.Override) { o.Wait = &wait })
 	}
 }
 
@@ -59,7 +60,7 @@ func (d *draw) impatient() {
 func (d *draw) prompt() {
 	w := &d.s.Workload
 	for n := range d.s.Topology.Clients {
-		if o := d.s.Override[client(n+1)]; w.Explicit || o.Explicit != nil && *o.Explicit {
+		if o := d.s.Override[party.Client(n+1)]; w.Explicit || o.Explicit != nil && *o.Explicit {
 			w.Nested, w.Unnest = nil, false
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/checker/history"
+	"github.com/holdfast-go/holdfast/internal/party"
 )
 
 // Phase is the present activity of a client.
@@ -39,8 +40,8 @@ const (
 	polls = int64(1600 * time.Millisecond)
 )
 
-// party is the state of a client in the part of the history read so far.
-type party struct {
+// clientState is the state of a client in the part of the history read so far.
+type clientState struct {
 	f        history.Func // of the lock operation it is in, "" outside
 	executed bool         // a server has done what the operation asks for
 	held     int
@@ -53,16 +54,16 @@ type party struct {
 type reader struct {
 	h       *history.History
 	next    int
-	clients map[string]*party
+	clients map[string]*clientState
 	names   []string          // of the clients, sorted
 	holder  map[string]string // server -> the client that took what it has
 }
 
 func newReader(h *history.History) *reader {
-	r := &reader{h: h, clients: map[string]*party{}, holder: map[string]string{}}
+	r := &reader{h: h, clients: map[string]*clientState{}, holder: map[string]string{}}
 	for _, e := range h.Events {
 		if e.Kind == history.Invoke && r.clients[e.Client] == nil {
-			r.clients[e.Client] = &party{replied: -just - 1, refused: -1}
+			r.clients[e.Client] = &clientState{replied: -just - 1, refused: -1}
 			r.names = append(r.names, e.Client)
 		}
 	}
@@ -95,7 +96,7 @@ func (r *reader) read() {
 	}
 }
 
-func (p *party) returned(e *history.Event) {
+func (p *clientState) returned(e *history.Event) {
 	p.f = ""
 	switch {
 	case e.F == history.Acquire && e.Kind == history.OK:
@@ -189,7 +190,7 @@ func (r *reader) renewing(client string, now int64) bool {
 func (r *reader) struck(f *history.FaultEvent) []string {
 	var some []string
 	for _, t := range f.Targets {
-		if history.IsClient(t) && r.clients[t] != nil {
+		if party.IsClient(t) && r.clients[t] != nil {
 			some = append(some, t)
 		}
 	}
