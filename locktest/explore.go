@@ -10,6 +10,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/checker/history"
+	"github.com/holdfast-go/holdfast/internal/goroutines"
 	"github.com/holdfast-go/holdfast/internal/play"
 	"github.com/holdfast-go/holdfast/internal/search/explore/cause"
 	"github.com/holdfast-go/holdfast/internal/search/explore/draw"
@@ -90,8 +91,8 @@ func (r *runner) explore(t *testing.T, s source, user string, seed uint64, found
 		t.Fatal(why)
 	}
 	switch {
-	case errors.Is(err, errOfClient):
-		t.Logf("seed %d is left out: %v", seed, errOfClient)
+	case errors.Is(err, goroutines.ErrOfClient):
+		t.Logf("seed %d is left out: %v", seed, goroutines.ErrOfClient)
 		return
 	case p == nil:
 		found.tell(t, r.dir) // nothing else is played

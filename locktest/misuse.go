@@ -11,8 +11,8 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/internal/english"
+	"github.com/holdfast-go/holdfast/internal/goroutines"
 	"github.com/holdfast-go/holdfast/internal/play"
-	"github.com/holdfast-go/holdfast/internal/stacks"
 	"github.com/holdfast-go/holdfast/lock"
 	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
@@ -81,7 +81,7 @@ func (s session) make(name, thread string) (l lock.Locker) {
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			s.lock.misuse.note(fmt.Sprintf("New, or Session.Locker, panicked: %v\n%s", p, ownFrames(stacks.Plain(string(debug.Stack())))))
+			s.lock.misuse.note(fmt.Sprintf("New, or Session.Locker, panicked: %v\n%s", p, ownFrames(goroutines.Plain(string(debug.Stack())))))
 			l = unusable{}
 		}
 	}()

@@ -18,6 +18,7 @@ import (
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/internal/english"
+	"github.com/holdfast-go/holdfast/internal/goroutines"
 	"github.com/holdfast-go/holdfast/internal/play"
 	"github.com/holdfast-go/holdfast/internal/suite"
 	"github.com/holdfast-go/holdfast/internal/version"
@@ -231,13 +232,13 @@ func (r *runner) play(t *testing.T, s source, user string, seed uint64) {
 	played, err := suite.Once(&run, s.scenario, r.subject, func() (*play.Played, error) { return r.once(s, seed) },
 		suite.Keep{File: r.dir.File(path), Path: path})
 	restore()
-	var stalled *stallError
+	var stalled *goroutines.Stall
 	if why := r.wrongly(s, played); why != "" {
 		t.Fatalf("%s\nNothing else is played.", why)
 	}
 	switch {
-	case errors.Is(err, errOfClient):
-		t.Logf("seed %d is left out: %v", seed, errOfClient)
+	case errors.Is(err, goroutines.ErrOfClient):
+		t.Logf("seed %d is left out: %v", seed, goroutines.ErrOfClient)
 		return
 	case errors.As(err, &stalled):
 		t.Fatalf("%v\n\nseed:   %d\nagain:  %s\n%s", stalled, seed, run.Test, said)
@@ -278,7 +279,7 @@ func (r *runner) wrongly(s source, played *play.Played) string {
 	return why
 }
 
-// once plays a run. It returns a [*stallError] for one that does not end.
+// once plays a run. It returns a [*goroutines.Stall] for one that does not end.
 func (r *runner) once(s source, seed uint64) (*play.Played, error) {
 	return guarded(func() (*play.Played, error) { return play.Simulate(s.scenario, r.subject, seed, version.Holdfast) })
 }

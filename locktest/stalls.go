@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-go/holdfast/internal/english"
+	"github.com/holdfast-go/holdfast/internal/goroutines"
 	"github.com/holdfast-go/holdfast/internal/search/exhaustive"
 )
 
@@ -31,22 +32,22 @@ func (s *stalls) guard(run string, play func()) error {
 		return exhaustive.ErrEnough
 	}
 	s.played++
-	err := watched(play)
-	if err == nil {
+	stall := detector.Watch(play)
+	if stall == nil {
 		return nil
 	}
-	client := errors.Is(err, errOfClient)
+	client := stall.Kind() == goroutines.ClientDeadlocked
 	if s.n++; s.n == 1 {
-		s.first, s.client = run+"\n"+err.Short(), client
+		s.first, s.client = run+"\n"+stall.Short(), client
 		fmt.Fprintf(s.out, "locktest: a run stalls. Exhaust stops after %d of them. The first is %s\n", mostStalls, s.first)
 	}
 	if s.enough() {
 		s.stop()
 	}
 	if client {
-		return fmt.Errorf("%w: %w", exhaustive.ErrNoJudgement, errOfClient)
+		return fmt.Errorf("%w: %w", exhaustive.ErrNoJudgement, goroutines.ErrOfClient)
 	}
-	return errors.New(err.Short())
+	return errors.New(stall.Short())
 }
 
 // enough reports whether nothing more is to be played.

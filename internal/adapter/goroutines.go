@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/holdfast-go/holdfast/internal/stacks"
+	"github.com/holdfast-go/holdfast/internal/goroutines"
 )
 
 const (
@@ -17,11 +17,11 @@ const (
 	mostStack  = 8 << 10
 )
 
-// goroutines returns the numbers of all goroutines.
-func goroutines() map[string]bool {
+// numbers returns the numbers of all goroutines.
+func numbers() map[string]bool {
 	all := map[string]bool{}
-	for _, g := range stacks.All() {
-		all[stacks.Number(g)] = true
+	for _, g := range goroutines.All() {
+		all[g.Number] = true
 	}
 	return all
 }
@@ -50,11 +50,11 @@ func leftover(ctx context.Context, before map[string]bool) []string {
 
 func since(before map[string]bool) []string {
 	var left []string
-	for _, g := range stacks.All()[1:] { // the first is this one
-		if before[stacks.Number(g)] {
+	for _, g := range goroutines.All()[1:] { // the first is this one
+		if before[g.Number] {
 			continue
 		}
-		s := stacks.Plain(g)
+		s := g.Plain()
 		left = append(left, s[:min(len(s), mostStack)])
 	}
 	slices.Sort(left)

@@ -125,7 +125,7 @@ func (s *server) hello(r request) error {
 		err := fmt.Errorf("the harness speaks %q, this process %s: %w", r.Hello.Protocol, Protocol, errors.ErrUnsupported)
 		return errors.Join(err, s.answer(r, failure(err)))
 	}
-	s.before = goroutines()
+	s.before = numbers()
 	l, err := s.program.Open(*r.Hello)
 	if err != nil {
 		err = fmt.Errorf("open %s: %w", r.Hello.Lock, err)

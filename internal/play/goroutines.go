@@ -4,22 +4,22 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/holdfast-go/holdfast/internal/stacks"
+	"github.com/holdfast-go/holdfast/internal/goroutines"
 )
 
 // Goroutines returns the stack of the caller, and the sorted ones of the other goroutines
 // of its bubble, without those of synctest. They lack what differs from process to process.
 func Goroutines() (caller string, others []string) {
-	found := stacks.All() // the caller's comes first
-	own := bubbleOf(found[0])
+	found := goroutines.All() // the caller comes first
+	own := found[0].Bubble
 	for _, g := range found[1:] {
-		if own == "" || bubbleOf(g) != own || strings.Contains(g, synctestRuns) || strings.Contains(g, synctestWaits) {
+		if own == 0 || g.Bubble != own || strings.Contains(g.Stack, synctestRuns) || strings.Contains(g.Stack, synctestWaits) {
 			continue
 		}
-		others = append(others, stacks.Plain(g))
+		others = append(others, g.Plain())
 	}
 	slices.Sort(others)
-	return stacks.Plain(found[0]), others
+	return found[0].Plain(), others
 }
 
 // The frames of the two goroutines of synctest: the caller of the bubble, and the one that
@@ -28,14 +28,3 @@ const (
 	synctestRuns  = "\ninternal/synctest.Run("
 	synctestWaits = "\ntesting/synctest.testingSynctestTest("
 )
-
-// bubbleOf reads the bubble from a goroutine's heading, such as "goroutine 7
-// [select, synctest bubble 6]:".
-func bubbleOf(stack string) string {
-	head, _, _ := strings.Cut(stack, "\n")
-	_, id, ok := strings.Cut(head, "synctest bubble ")
-	if !ok {
-		return ""
-	}
-	return strings.TrimRight(id, "]:")
-}

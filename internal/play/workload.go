@@ -11,7 +11,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/faults"
-	"github.com/holdfast-go/holdfast/internal/stacks"
+	"github.com/holdfast-go/holdfast/internal/goroutines"
 	"github.com/holdfast-go/holdfast/lock"
 	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
@@ -46,7 +46,7 @@ func (c *thread) run(ctx context.Context) {
 	defer func() {
 		if p := recover(); p != nil {
 			c.rec.Add(history.Event{Kind: history.Note, F: history.Panic, Client: c.Proc.Name(), Owner: c.owner,
-				Result: &history.Result{Message: fmt.Sprintf("%v\n%s", p, stacks.Plain(strings.TrimRight(string(debug.Stack()), "\n")))}})
+				Result: &history.Result{Message: fmt.Sprintf("%v\n%s", p, goroutines.Plain(strings.TrimRight(string(debug.Stack()), "\n")))}})
 		}
 	}()
 	c.sleep(ctx, time.Duration(c.work.Start)+time.Duration(c.rng.Int64N(int64(time.Millisecond))))

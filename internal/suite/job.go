@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync/atomic"
 
+	"github.com/holdfast-go/holdfast/internal/goroutines"
 	"github.com/holdfast-go/holdfast/internal/play"
 	"github.com/holdfast-go/holdfast/internal/version"
 	"github.com/holdfast-go/holdfast/reports/results"
@@ -52,9 +53,10 @@ type Answer struct {
 	Output string      `json:"output,omitempty"` // the history could not be written
 	// Out is the additional result of some kinds of jobs.
 	Out json.RawMessage `json:"out,omitempty"`
+	// Stalled is the way in which the run did not end; empty if it did.
+	Stalled goroutines.Kind `json:"stalled,omitempty"`
 
 	Killed    bool `json:"-"` // the worker was, from outside, and again when it was played once more
-	Stalled   bool `json:"-"` // the run stood still or span until its time was over
 	Disturbed bool `json:"-"` // the machine was too busy for the run to mean anything
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/internal/goroutines"
 	"github.com/holdfast-go/holdfast/internal/random"
 	"github.com/holdfast-go/holdfast/internal/suite"
 	"github.com/holdfast-go/holdfast/internal/suite/workers"
@@ -261,7 +262,7 @@ func (p *played) run(j suite.Job) (*suite.Answer, error) {
 	}
 	p.Runs++
 	switch {
-	case a.Killed || a.Stalled:
+	case a.Killed || a.Stalled == goroutines.Endless:
 		p.settle(timedOut, which(j))
 	case a.Defect != "":
 		p.settle(killed, "no verdict on "+which(j))

@@ -13,6 +13,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/internal/english"
+	"github.com/holdfast-go/holdfast/internal/goroutines"
 	"github.com/holdfast-go/holdfast/internal/search/explore/draw"
 	"github.com/holdfast-go/holdfast/internal/suite"
 	"github.com/holdfast-go/holdfast/internal/version"
@@ -494,7 +495,7 @@ func lost(a suite.Answer, w *workload, name string, p Placement) seen {
 	switch {
 	case a.Killed:
 		return seen{Unknown: "the worker process was killed from outside"}
-	case strings.Contains(a.Run.Failure, "Mutex.Lock, synctest bubble"):
+	case a.Stalled == goroutines.Deadlocked, a.Stalled == goroutines.ClientDeadlocked:
 		return seen{Unknown: "a mutex is held across a wait for the network, which the simulated world cannot play"}
 	}
 	out := hangs(w.with(w.lock, name, p.Faults), errors.New("the run never ended"))

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"iter"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/english"
+	"github.com/holdfast-go/holdfast/internal/goroutines"
 	"github.com/holdfast-go/holdfast/internal/search/explore/cause"
 	"github.com/holdfast-go/holdfast/internal/search/explore/draw"
 	"github.com/holdfast-go/holdfast/internal/suite"
@@ -169,7 +169,7 @@ func (x *Exploration) lost(a suite.Answer) *Seen {
 	if a.Killed {
 		return &Seen{Unknown: "the worker process was killed from outside, as the kernel does when memory is short"}
 	}
-	if strings.Contains(a.Run.Failure, "Mutex.Lock, synctest bubble") {
+	if a.Stalled == goroutines.Deadlocked || a.Stalled == goroutines.ClientDeadlocked {
 		return &Seen{Unknown: "a mutex is held across a wait for the network, which the simulated world cannot play"}
 	}
 	hung := cause.Hung()

@@ -6,9 +6,11 @@ import (
 	"os"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/holdfast-go/holdfast/internal/suite"
+	"github.com/holdfast-go/holdfast/sim"
 )
 
 func TestMain(m *testing.M) {
@@ -20,25 +22,27 @@ func TestMain(m *testing.M) {
 				os.Exit(1)
 			}
 		},
-		// spinning is a worker whose first run never waits.
-		"spinning": func() {
-			most, err := time.ParseDuration(os.Getenv(stallVariable))
-			if err != nil {
-				panic(err)
+	})
+}
+
+// The kinds of jobs that do not end.
+const (
+	spinning      = "spinning"      // it never waits
+	standingStill = "standingstill" // it waits for a mutex for ever
+)
+
+func init() {
+	suite.RegisterKind(spinning, func(_ suite.Job, a suite.Answer, g suite.Guard) suite.Answer {
+		g(func() {
+			for ctx := context.Background(); ctx.Err() == nil; {
 			}
-			still := &stallDetector{most: most}
-			go still.watch(os.Stderr)
-			still.play(func() {
-				for ctx := context.Background(); ctx.Err() == nil; {
-				}
-			})
-		},
-		// standingstill is a worker whose first run waits for a mutex for ever.
-		"standingstill": func() {
-			still, held := &stallDetector{}, &sync.Mutex{}
-			held.Lock()
-			go still.watch(os.Stderr)
-			still.play(held.Lock)
-		},
+		})
+		return a
+	})
+	suite.RegisterKind(standingStill, func(_ suite.Job, a suite.Answer, g suite.Guard) suite.Answer {
+		held := &sync.Mutex{}
+		held.Lock()
+		g(func() { sim.Bubble(held.Lock) })
+		return a
 	})
 }

@@ -11,13 +11,12 @@ import (
 	"os"
 	"os/exec"
 	"slices"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
 
 	"github.com/holdfast-go/holdfast/checker"
-	"github.com/holdfast-go/holdfast/internal/processor"
+	"github.com/holdfast-go/holdfast/internal/goroutines"
 	"github.com/holdfast-go/holdfast/internal/suite"
 	"github.com/holdfast-go/holdfast/reports/results"
 	"github.com/redis/go-redis/v9/logging"
@@ -31,11 +30,8 @@ type Pool struct {
 	Exe     string // the program to run as "exe worker"; empty for this one
 	Workers int
 	Env     []string // added to the environment of the processes
-	// Stall is the processor time that a run may take, and busy times as long in
-	// real time. Simulated time passes only when everybody waits, so a run that
-	// takes minutes spins without waiting or is deadlocked where the simulation
-	// cannot see it. Where the system does not tell the processor time, Stall is
-	// real time.
+	// Stall is the processor time that a run may take, see [goroutines.Detector], and
+	// busy times as long in real time.
 	Stall time.Duration
 	// kept are the processes that wait for the next play; nil when they end
 	// with each play.
@@ -226,18 +222,19 @@ func startWorker(exe string, env []string) (*worker, error) {
 // worker is gone; the answer then says what it left behind.
 func (w *worker) play(ctx context.Context, j suite.Job, stall time.Duration) (a suite.Answer, ok bool) {
 	if err := json.NewEncoder(w.stdin).Encode(j); err != nil {
-		return w.ended(j, stall), false
+		return w.ended(j), false
 	}
-	patience := stall
-	if processor.Measured() {
-		patience *= busy // until then the worker ends itself, by its processor time
-	}
+	patience := stall * busy // until then the worker ends itself
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
 	select {
 	case a, ok := <-w.lines:
-		if !ok {
-			return w.ended(j, stall), false
+		switch {
+		case !ok:
+			return w.ended(j), false
+		case a.Stalled != "":
+			w.kill()
+			return a, false
 		}
 		return a, true
 	case <-timer.C:
@@ -247,7 +244,8 @@ func (w *worker) play(ctx context.Context, j suite.Job, stall time.Duration) (a 
 		case <-time.After(5 * time.Second):
 		}
 		w.kill()
-		return w.stalled(j, fmt.Sprintf("the lock under test made no progress for %v of real time: it spins without waiting, or is deadlocked on a mutex", patience)), false
+		what := fmt.Sprintf("the lock under test made no progress for %v of real time: it spins without waiting, or is deadlocked on a mutex", patience)
+		return stalled(j, goroutines.Endless, w.withStderr(what)), false
 	case <-ctx.Done():
 		w.kill()
 		return suite.Answer{}, false
@@ -256,42 +254,35 @@ func (w *worker) play(ctx context.Context, j suite.Job, stall time.Duration) (a 
 
 // ended is the answer for a job whose worker is gone by itself, or was killed
 // by somebody else.
-func (w *worker) ended(j suite.Job, stall time.Duration) suite.Answer {
+func (w *worker) ended(j suite.Job) suite.Answer {
 	how, killed := w.wait()
-	switch {
-	case killed:
+	if killed {
 		return wasKilled(j)
-	case w.cmd.ProcessState.ExitCode() == exitSpinning:
-		return w.stalled(j, fmt.Sprintf("the lock under test made no progress for %v of processor time: it spins without waiting", stall))
 	}
-	return w.lost(j, "the process running the lock under test ended: "+how)
+	return withoutEnd(j, w.withStderr("the process running the lock under test ended: "+how), noEnd)
 }
 
-// stalled is the answer for a job that took all of its time.
-func (w *worker) stalled(j suite.Job, what string) suite.Answer {
-	a := w.lost(j, what)
-	a.Stalled = true
+// noEnd is the verdict on the progress of a run that failed to make any.
+var noEnd = checker.Verdict{Outcome: checker.Violated, Reason: "the run never ended; see its failure"}
+
+// stalled is the answer for a job whose run does not end. If go-redis has stopped
+// virtual time, that says nothing about the lock.
+func stalled(j suite.Job, how goroutines.Kind, what string) suite.Answer {
+	verdict := noEnd
+	if how == goroutines.ClientDeadlocked {
+		verdict = checker.Verdict{Outcome: checker.Unknown, Reason: "go-redis stopped virtual time: it holds a mutex while it waits for the network"}
+	}
+	a := withoutEnd(j, what, verdict)
+	a.Stalled = how
 	return a
 }
 
-// clientMutex is a function of go-redis's cluster client that holds a mutex while it
-// asks a server for the table of commands.
-const clientMutex = "(*cmdsInfoCache).Get"
-
-// lost is the answer for a job whose worker is gone: the lock under test
-// failed to make progress, and nothing else can be said. If go-redis has stopped
-// virtual time, it says nothing about the lock.
-func (w *worker) lost(j suite.Job, what string) suite.Answer {
-	text := w.stderr.String()
-	if text != "" {
+// withStderr adds the end of what the process wrote to stderr.
+func (w *worker) withStderr(what string) string {
+	if text := w.stderr.String(); text != "" {
 		what += "\n" + text
 	}
-	if strings.Contains(text, clientMutex) {
-		return withoutEnd(j, what, checker.Verdict{
-			Outcome: checker.Unknown, Reason: "go-redis stopped virtual time: it holds a mutex while it asks a cluster for the table of commands",
-		})
-	}
-	return withoutEnd(j, what, checker.Verdict{Outcome: checker.Violated, Reason: "the run never ended; see its failure"})
+	return what
 }
 
 // wasKilled is the answer for a job whose worker was killed from outside. That
@@ -329,11 +320,8 @@ func (w *worker) wait() (how string, killed bool) {
 	err := w.cmd.Wait()
 	byUs := !patience.Stop()
 	status, _ := w.cmd.ProcessState.Sys().(syscall.WaitStatus)
-	switch {
-	case err == nil:
+	if err == nil {
 		return "exit status 0", false
-	case w.cmd.ProcessState.ExitCode() == exitStalled:
-		return "it was deadlocked on a mutex", false
 	}
 	return err.Error(), status.Signaled() && status.Signal() == syscall.SIGKILL && !byUs
 }

@@ -4,12 +4,14 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/internal/goroutines"
 	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/internal/suite"
 	"github.com/holdfast-go/holdfast/internal/testworker"
@@ -49,16 +51,23 @@ id=$(printf '%s\n' "$line" | sed 's/{"id":\([0-9]*\),.*/\1/'); echo "{\"id\":$id
 	}
 }
 
+// gaveUp plays one job of a kind that does not end.
+func gaveUp(t *testing.T, kind string, stall time.Duration) (got suite.Answer) {
+	t.Helper()
+	exe, err := exec.LookPath("holdfast")
+	must.Succeed(t, err)
+	all := jobs(1)
+	all[0].Kind = kind
+	must.Succeed(t, Pool{Exe: exe, Workers: 1, Stall: stall}.Play(t.Context(), all, func(a suite.Answer) { got = a }))
+	return got
+}
+
 // A busy machine must not end a run that would end by itself, so the worker counts
 // its processor time.
 func TestALockThatSpinsIsGivenUp(t *testing.T) {
-	var got suite.Answer
-	p := Pool{Exe: testworker.Script(t, "exec spinning"), Workers: 1, Stall: 300 * time.Millisecond}
-	must.Succeed(t, p.Play(t.Context(), jobs(1), func(a suite.Answer) { got = a }))
-	for _, want := range []string{"made no progress for 300ms of processor time", "goroutine"} {
-		if !strings.Contains(got.Run.Failure, want) {
-			t.Errorf("failure %q does not say %q", got.Run.Failure, want)
-		}
+	got := gaveUp(t, spinning, 300*time.Millisecond)
+	if got.Stalled != goroutines.Endless || !strings.Contains(got.Run.Failure, "did not end within 300ms") {
+		t.Errorf("got %+v", got)
 	}
 }
 
@@ -67,28 +76,21 @@ func TestALockThatNeverAnswersIsGivenUp(t *testing.T) {
 	var got suite.Answer
 	p := Pool{Exe: exe, Workers: 1, Stall: 50 * time.Millisecond}
 	must.Succeed(t, p.Play(t.Context(), jobs(1), func(a suite.Answer) { got = a }))
-	if !got.Stalled || !strings.Contains(got.Run.Failure, "made no progress for 1s of real time") {
+	if got.Stalled != goroutines.Endless || !strings.Contains(got.Run.Failure, "made no progress for 1s of real time") {
 		t.Errorf("failure: %q", got.Run.Failure)
 	}
 }
 
 func TestALockThatStandsStillIsGivenUpAtOnce(t *testing.T) {
-	var got suite.Answer
-	p := Pool{Exe: testworker.Script(t, "exec standingstill"), Workers: 1, Stall: time.Hour}
-	must.Succeed(t, p.Play(t.Context(), jobs(1), func(a suite.Answer) { got = a }))
-	for _, want := range []string{"deadlocked on a mutex", "sync.(*Mutex).Lock"} {
-		if !strings.Contains(got.Run.Failure, want) {
-			t.Errorf("failure %q does not say %q", got.Run.Failure, want)
-		}
+	got := gaveUp(t, standingStill, time.Hour)
+	if got.Stalled != goroutines.Deadlocked || !strings.Contains(got.Run.Failure, "sync.(*Mutex).Lock") || got.Run.Verdicts[checker.Progress].Outcome != checker.Violated {
+		t.Errorf("got %+v", got)
 	}
 }
 
 // A client library that stops virtual time says nothing about the lock.
-func TestAMutexOfTheClusterClientProvesNothing(t *testing.T) {
-	var got suite.Answer
-	exe := testworker.Script(t, `echo "redis.(*cmdsInfoCache).Get(0x1)" >&2; exit 1`)
-	must.Succeed(t, (Pool{Exe: exe, Workers: 1, Stall: time.Hour}).Play(t.Context(), jobs(1), func(a suite.Answer) { got = a }))
-	if v := got.Run.Verdicts[checker.Progress]; v.Outcome != checker.Unknown {
+func TestAMutexOfTheClientProvesNothing(t *testing.T) {
+	if v := stalled(suite.Job{}, goroutines.ClientDeadlocked, "stands still").Run.Verdicts[checker.Progress]; v.Outcome != checker.Unknown {
 		t.Errorf("got %+v", v)
 	}
 }

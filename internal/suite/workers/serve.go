@@ -12,6 +12,7 @@ import (
 
 	"github.com/redis/go-redis/v9/logging"
 
+	"github.com/holdfast-go/holdfast/internal/goroutines"
 	"github.com/holdfast-go/holdfast/internal/suite"
 )
 
@@ -29,14 +30,21 @@ func Self() (string, error) {
 	return exe, nil
 }
 
+// exitStalled is the exit code of a worker process that has answered for a run that
+// does not end.
+const exitStalled = 70
+
+// stallVariable is the environment variable with the processor time that a run may
+// take.
+const stallVariable = "HOLDFAST_STALL"
+
 // ServeJobs is a worker process: it reads jobs from stdin and writes an answer for
-// each to stdout, as JSON lines.
+// each to stdout, as JSON lines. It ends the process after a run that does not end.
 func ServeJobs(stdin io.Reader, stdout io.Writer) error {
 	logging.Disable()
 	in, out := json.NewDecoder(bufio.NewReader(stdin)), json.NewEncoder(stdout)
 	most, _ := time.ParseDuration(os.Getenv(stallVariable)) // without it, no bound
-	still := &stallDetector{most: most}
-	go still.watch(os.Stderr)
+	detector := goroutines.Detector{Most: most}
 	for {
 		var j suite.Job
 		if err := in.Decode(&j); errors.Is(err, io.EOF) {
@@ -44,7 +52,15 @@ func ServeJobs(stdin io.Reader, stdout io.Writer) error {
 		} else if err != nil {
 			return fmt.Errorf("read job: %w", err)
 		}
-		if err := out.Encode(suite.PlayJob(j, still.play)); err != nil {
+		watched := func(run func()) {
+			stall := detector.Watch(run)
+			if stall == nil {
+				return
+			}
+			out.Encode(stalled(j, stall.Kind(), stall.Error()))
+			os.Exit(exitStalled) // the run is still there
+		}
+		if err := out.Encode(suite.PlayJob(j, watched)); err != nil {
 			return fmt.Errorf("write answer: %w", err)
 		}
 	}
