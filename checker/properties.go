@@ -19,6 +19,7 @@ type PropertyInfo struct {
 type property struct {
 	PropertyInfo
 	claimed func(*history.Header) bool // nil: every lock promises it
+	harm    func(map[Property]Verdict) Harm
 	judge   func(*trace, Options) (Verdict, error)
 }
 

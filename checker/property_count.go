@@ -18,6 +18,7 @@ var countProperty = property{
 		Name: Count, Promise: "Hold counts are right, and as many releases as acquires leave nothing behind.",
 		Broken: "the hold count is wrong",
 	},
+	harm:  always(WrongAnswer),
 	judge: plainly(func(t *trace) Verdict { return countJudge{t}.judge() }),
 }
 

@@ -26,6 +26,12 @@ var exclusionProperty = property{
 		Broken:  "two owners hold the lock at once",
 		Classes: []string{ContractBroken, LeaseOutlived},
 	},
+	harm: func(verdicts map[Property]Verdict) Harm {
+		if verdicts[Exclusion].Class == LeaseOutlived {
+			return TwoHoldersPastLease
+		}
+		return TwoHolders
+	},
 	judge: plainly(judgeExclusion),
 }
 

@@ -14,6 +14,7 @@ var fencingProperty = property{
 		Name: Fencing, Promise: "Fencing tokens grow from hold to hold and stay the same within one.",
 		Broken: "fencing tokens do not increase from hold to hold",
 	},
+	harm:    always(LostUpdates),
 	claimed: func(h *history.Header) bool { return h.Claims.Fencing },
 	judge:   plainly(func(t *trace) Verdict { return t.fencing }),
 }

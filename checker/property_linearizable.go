@@ -17,6 +17,7 @@ var linearizableProperty = property{
 		Name: Linearizable, Promise: "Every outcome is possible for a single lock that serves one request at a time.",
 		Broken: "the answers are such as no lock could give",
 	},
+	harm:  always(WrongAnswer),
 	judge: func(t *trace, o Options) (Verdict, error) { return linearizableJudge{t}.judge(o) },
 }
 

@@ -15,6 +15,12 @@ var progressProperty = property{
 		Name: Progress, Promise: "Every waiter gets the lock or its timeout in time, and none sleeps on a free lock.",
 		Broken: "a waiter does not get a lock that is free, or an operation does not end",
 	},
+	harm: func(verdicts map[Property]Verdict) Harm {
+		if verdicts[Cleanup].Outcome == Violated { // nobody ends the hold, ever
+			return Deadlock
+		}
+		return FreeLockUnused
+	},
 	judge: plainly(func(t *trace) Verdict { return progressJudge{t}.judge() }),
 }
 

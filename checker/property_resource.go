@@ -16,6 +16,7 @@ var resourceProperty = property{
 		Name: ResourceSafe, Promise: "The guarded resource loses no update and, when fenced, accepts no stale write.",
 		Broken: "the guarded resource loses an update",
 	},
+	harm:    always(LostUpdates),
 	claimed: func(h *history.Header) bool { return h.Resource != nil },
 	judge:   plainly(func(t *trace) Verdict { return resourceJudge{t}.judge() }),
 }
