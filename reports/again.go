@@ -88,8 +88,8 @@ func madeWords(m *results.Made) string {
 	return strings.Join(parts, " · ")
 }
 
-// Origin says in a line where a run comes from: its world, seed and sizes.
-func Origin(r *results.Run) string {
+// origin says in a line where a run comes from: its world, seed and sizes.
+func origin(r *results.Run) string {
 	world := "world " + name(r.World)
 	switch r.Backend {
 	case "":

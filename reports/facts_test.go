@@ -123,13 +123,13 @@ func TestWindow(t *testing.T) {
 	r.release("client-1", at+100, at+101)
 	r.release("client-2", at+200, at+201)
 	f := newFacts(r.end(at + 9000))
-	tl := &timeline{Axis: &Axis{}, f: f, proven: map[int64]bool{}, colour: map[string]int{}}
+	tl := &timeline{timeAxis: &timeAxis{}, f: f, proven: map[int64]bool{}, colour: map[string]int{}}
 	tl.window()
 	o := f.overlaps[0]
 	if tl.from < ns(at-1500) || tl.from > o.From || tl.to < o.To || tl.to > ns(at+400) {
 		t.Errorf("the window is %s to %s, the overlap %s to %s", instant(tl.from), instant(tl.to), instant(o.From), instant(o.To))
 	}
-	svg, _ := drawTimeline(f, &run, &Axis{})
+	svg, _ := drawTimeline(f, &run, &timeAxis{})
 	if len(svg) > 60_000 {
 		t.Errorf("the timeline has %d bytes", len(svg))
 	}

@@ -102,7 +102,7 @@ func TestStoryAndTimeline(t *testing.T) {
 	} {
 		h, r := story()
 		f := newFacts(h)
-		svg, caption := drawTimeline(f, &r, &Axis{})
+		svg, caption := drawTimeline(f, &r, &timeAxis{})
 		var b bytes.Buffer
 		v := runView{Timeline: svg, Caption: caption, Story: storyView(tell(f, &r))}
 		for _, part := range []string{"timeline", "story"} {

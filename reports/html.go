@@ -69,11 +69,11 @@ func Patterns() template.HTML {
 // Draw draws the space-time diagram of a run for a page with [Style] and
 // [Patterns], with a caption.
 func Draw(h *history.History, r *results.Run) (svg template.HTML, caption string) {
-	return DrawOn(h, r, &Axis{})
+	return drawOn(h, r, &timeAxis{})
 }
 
-// DrawOn is [Draw] on an axis of time that other pictures share.
-func DrawOn(h *history.History, r *results.Run, axis *Axis) (svg template.HTML, caption string) {
+// drawOn is [Draw] on an axis of time that other pictures share.
+func drawOn(h *history.History, r *results.Run, axis *timeAxis) (svg template.HTML, caption string) {
 	return drawTimeline(newFacts(h), r, axis)
 }
 

@@ -8,7 +8,6 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/internal/english"
-	"github.com/holdfast-go/holdfast/internal/pages/cards"
 )
 
 // cardView is the card of a lock on the first screen.
@@ -49,53 +48,66 @@ func (p *pager) hazard(scenario string) string {
 
 func (p *pager) cardViews() []cardView {
 	var all []cardView
-	for _, c := range cards.Of(p.d.Results.Runs, p.m.locks, p.hazards(), p.hazard) {
-		v := cardView{Lock: name(c.Lock), Class: "ok", Verdict: "survives everything that was played", Costs: p.costs(c.Lock)}
+	for _, c := range cardsOf(p.d.Results.Runs, p.m.locks, p.hazards(), p.hazard) {
+		v := cardView{Lock: name(c.lock), Class: "ok", Verdict: "survives everything that was played", Costs: p.costs(c.lock)}
 		broken, own := map[string]bool{}, map[string]bool{}
-		for _, b := range c.Breaks {
-			broken[b.Hazard] = true
-			if !b.Inherent {
-				own[b.Hazard] = true
+		for _, b := range c.breaks {
+			broken[b.hazard] = true
+			if !b.inherent {
+				own[b.hazard] = true
 			}
-			under := underView{clean(b.Hazard), fmt.Sprintf("%d of %d", len(b.Scenarios), b.Of), p.anchors[[2]string{b.Scenarios[0], c.Lock}]}
-			if n := len(v.Breaks); n == 0 || v.Breaks[n-1].How != b.How {
-				v.Breaks = append(v.Breaks, breakView{How: b.How, Class: b.Class})
+			under := underView{clean(b.hazard), fmt.Sprintf("%d of %d", len(b.scenarios), b.of), p.anchors[[2]string{b.scenarios[0], c.lock}]}
+			if n := len(v.Breaks); n == 0 || v.Breaks[n-1].How != b.harm.String() {
+				v.Breaks = append(v.Breaks, breakView{How: b.harm.String(), Class: harmClass(b.harm)})
 			}
 			last := &v.Breaks[len(v.Breaks)-1]
-			if b.Inherent {
+			if b.inherent {
 				under.Of += ", inherent"
 			}
 			last.Under = append(last.Under, under)
 		}
 		var survives, unknown []string
-		for _, s := range c.Survives {
-			survives = append(survives, fmt.Sprintf("%s (%d)", clean(s.Hazard), s.Scenarios))
+		for _, s := range c.survives {
+			survives = append(survives, fmt.Sprintf("%s (%d)", clean(s.hazard), s.scenarios))
 		}
-		for _, h := range c.Unknown {
+		for _, h := range c.unknown {
 			unknown = append(unknown, clean(h))
 		}
 		v.Survives, v.Unknown = english.And(survives), english.And(unknown)
 		if len(broken) > 0 {
 			verb, some := "breaks", ""
-			v.Class = c.Breaks[0].Class
+			v.Class = harmClass(c.breaks[0].harm)
 			switch {
 			case len(own) == 0:
 				v.Class, verb = "inherent", "breaks as any lock with its claims would,"
 			case len(own) < len(broken):
 				some = fmt.Sprintf("; its own fault under %d", len(own))
 			}
-			v.Verdict = fmt.Sprintf("%s under %s of %d%s", verb, english.Count(len(broken), "hazard"), len(broken)+len(c.Survives)+len(c.Unknown), some)
-		} else if len(c.Unknown) > 0 {
+			v.Verdict = fmt.Sprintf("%s under %s of %d%s", verb, english.Count(len(broken), "hazard"), len(broken)+len(c.survives)+len(c.unknown), some)
+		} else if len(c.unknown) > 0 {
 			v.Class, v.Verdict = "unknown", "not everything was decided"
 		}
-		for _, a := range c.Advice {
+		for _, a := range c.advice {
 			v.Advice = append(v.Advice, clean(a))
 		}
-		if len(c.Survives)+len(c.Breaks)+len(c.Unknown) > 0 {
+		if len(c.survives)+len(c.breaks)+len(c.unknown) > 0 {
 			all = append(all, v)
 		}
 	}
 	return all
+}
+
+// harmClass is the class of a harm in the style sheet.
+func harmClass(h checker.Harm) string {
+	switch h {
+	case checker.TwoHolders:
+		return looks[markBroken].word
+	case checker.TwoHoldersPastLease:
+		return looks[markOutlived].word
+	case checker.Deadlock:
+		return looks[markStuck].word
+	}
+	return looks[markOther].word
 }
 
 // costs are the costs of a lock for its servers. Simulated milliseconds follow

@@ -10,7 +10,6 @@ import (
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/internal/boxes"
 	"github.com/holdfast-go/holdfast/internal/english"
-	"github.com/holdfast-go/holdfast/internal/pages/cards"
 	"github.com/holdfast-go/holdfast/reports/results"
 )
 
@@ -91,11 +90,11 @@ type sentenceView struct{ Class, Time, Text string }
 // verdicts with no expected ones.
 func One(w io.Writer, d Document, argued bool) error {
 	p := newPager(w, d)
-	play := func(i int, axis *Axis) runView {
+	play := func(i int, axis *timeAxis) runView {
 		r := &d.Results.Runs[i]
 		return p.run(p.m.cell(r.Scenario, r.Column()), axis, i == 0)
 	}
-	var axis Axis
+	var axis timeAxis
 	v := play(0, &axis)
 	if len(d.Results.Runs) > 1 {
 		v.Beside = p.besides(play(1, &axis), &d.Results.Runs[1])
@@ -154,7 +153,7 @@ func (p *pager) runs(s string) (views []runView, leads int) {
 	}
 	views = make([]runView, len(played))
 	leads, beside := p.pair(played)
-	var axis Axis
+	var axis timeAxis
 	if leads >= 0 {
 		views[leads] = p.run(played[leads], &axis, true)
 		views[leads].Leads, views[leads].Open = true, true
@@ -170,7 +169,7 @@ func (p *pager) runs(s string) (views []runView, leads int) {
 			}
 			views[i] = r
 		default:
-			views[i] = p.run(c, &Axis{}, false)
+			views[i] = p.run(c, &timeAxis{}, false)
 		}
 	}
 	return views, leads
@@ -181,7 +180,7 @@ func (p *pager) besides(v runView, r *results.Run) *besideView {
 	if v.Timeline == "" {
 		return nil
 	}
-	does, why := cards.Why(r, p.about(r.Scenario).Otherwise)
+	does, why := whyBeside(r, p.about(r.Scenario).Otherwise)
 	return &besideView{Lock: v.Lock, Does: does, Anchor: v.Anchor, Timeline: v.Timeline, Caption: v.Caption, Argument: strings.Join(strings.Fields(clean(why)), " ")}
 }
 
@@ -201,20 +200,20 @@ func (p *pager) pair(played []*cell) (leads, beside int) {
 		}
 	}
 	if leads >= 0 {
-		beside = slices.Index(runs, cards.Beside(runs[leads], runs, p.d.Reference))
+		beside = slices.Index(runs, chooseBeside(runs[leads], runs, p.d.Reference))
 	}
 	return leads, beside
 }
 
 // run shows one lock in a scenario. axis is the time axis of its picture; an
 // empty one is set. The run that leads gets pictures of the proofs.
-func (p *pager) run(c *cell, axis *Axis, leads bool) runView {
+func (p *pager) run(c *cell, axis *timeAxis, leads bool) runView {
 	r := c.worst()
 	k := markOf(r)
 	v := runView{
 		Anchor: p.anchors[[2]string{c.scenario, c.lock}], Lock: name(c.lock), Class: looks[k].word, Symbol: looks[k].symbol, Words: inWords(r),
 		Unexpected: !r.Passed(), Open: !r.Passed() || len(p.d.Results.Runs) <= 3,
-		Facts: Origin(r), Replay: Replay(r), Hash: clean(r.HistorySHA256), History: clean(r.History),
+		Facts: origin(r), Replay: Replay(r), Hash: clean(r.HistorySHA256), History: clean(r.History),
 	}
 	if share := c.share(); share != "" {
 		v.Words += "; so with " + share + " seeds"

@@ -185,7 +185,7 @@ func TestAnchorsAreNames(t *testing.T) {
 // replication, and the ends of the leases.
 func TestTheFailoverShowsItsCause(t *testing.T) {
 	h, r := failoverStory()
-	svg, _ := drawTimeline(newFacts(h), &r, &Axis{})
+	svg, _ := drawTimeline(newFacts(h), &r, &timeAxis{})
 	for _, want := range []string{`class=promoted`, "promoted, primary", `class="role replica"`, `class=vanished`, "not copied", `class=leased`, "lease ", `class=message`} {
 		if !strings.Contains(string(svg), want) {
 			t.Errorf("the picture lacks %s", want)
@@ -196,7 +196,7 @@ func TestTheFailoverShowsItsCause(t *testing.T) {
 // A role line on a server that keeps its role would strike out the holder.
 func TestRolesStandWhereTheyChange(t *testing.T) {
 	h, r := contentionStory("reentrant", 3, 3, 1)
-	if svg, _ := drawTimeline(newFacts(h), &r, &Axis{}); strings.Contains(string(svg), `class="role`) || !strings.Contains(string(svg), `class="server`) {
+	if svg, _ := drawTimeline(newFacts(h), &r, &timeAxis{}); strings.Contains(string(svg), `class="role`) || !strings.Contains(string(svg), `class="server`) {
 		t.Error("a server that stays a primary has a line through its bar")
 	}
 }

@@ -172,7 +172,7 @@ func TestARunSaysWhatItsServersWere(t *testing.T) {
 	if got := Replay(&run); !strings.Contains(got, "--world live --backend miniredis") {
 		t.Errorf("it is played again by %q", got)
 	}
-	if got := Origin(&run); !strings.HasPrefix(got, "world live on miniredis, ") {
+	if got := origin(&run); !strings.HasPrefix(got, "world live on miniredis, ") {
 		t.Errorf("its provenance is %q", got)
 	}
 	var b bytes.Buffer

@@ -82,7 +82,7 @@ func alike(a, b int64) bool { return max(a, b)-min(a, b) < 2e6 }
 // drawProof returns the picture of a proof as SVG: a timeline of the owners involved, on
 // an axis that leaves time out. It is empty if the history has none of the operations.
 func drawProof(f *facts, r *results.Run, of proof) template.HTML {
-	t := newTimeline(f, r, &Axis{})
+	t := newTimeline(f, r, &timeAxis{})
 	t.proof = &proving{about: of.about, moments: momentsOf(f, r, of.about)}
 	for _, id := range of.ops {
 		if op := f.ops[id]; op != nil {

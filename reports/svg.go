@@ -152,9 +152,8 @@ func (l *labelRows) place(x, w float64) (int, bool) {
 	return len(l.rows) - 1, true
 }
 
-// SVG writes the space-time diagram of a run as a file of its own, in light
-// colours. It fails if the history has no operations, or if w fails.
-func SVG(w io.Writer, h *history.History, r *results.Run) error {
+// writeSVG writes the diagram of a run as a file of its own.
+func writeSVG(w io.Writer, h *history.History, r *results.Run) error {
 	svg, _ := Draw(h, r)
 	head, body, ok := strings.Cut(string(svg), ">")
 	if !ok {

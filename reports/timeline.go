@@ -37,7 +37,7 @@ type timeline struct {
 	drawing
 	f      *facts
 	proven map[int64]bool
-	*Axis
+	*timeAxis
 	colour map[string]int // client -> palette index
 
 	both      []checker.Overlap // the drawn ones
@@ -62,27 +62,27 @@ type lane struct {
 	roles         bool    // it shows when the server is a primary and when a replica
 }
 
-// Axis is a common axis of time for pictures of several runs. The first picture
+// timeAxis is a common axis of time for pictures of several runs. The first picture
 // decides which part of a run all of them show.
-type Axis struct {
+type timeAxis struct {
 	Width    float64 // of a picture, in pixels of its own coordinates; 0 for that of the report
 	from, to int64
 	broken   *brokenAxis // nil for one that is proportional throughout
 }
 
 // right is where time ends.
-func (a *Axis) right() float64 {
+func (a *timeAxis) right() float64 {
 	if a.broken != nil {
 		return a.broken.edge
 	}
 	return a.width() - (timelineWidth - timelineRight)
 }
 
-func (a *Axis) width() float64 { return cmp.Or(a.Width, timelineWidth) }
+func (a *timeAxis) width() float64 { return cmp.Or(a.Width, timelineWidth) }
 
 // drawTimeline returns the picture of a run as SVG, and a caption that says which part of
 // the run it shows.
-func drawTimeline(f *facts, r *results.Run, axis *Axis) (svg template.HTML, caption string) {
+func drawTimeline(f *facts, r *results.Run, axis *timeAxis) (svg template.HTML, caption string) {
 	t := newTimeline(f, r, axis)
 	t.messages = messagesIn(f.h, f.roles)
 	t.makeLanes()
@@ -95,8 +95,8 @@ func drawTimeline(f *facts, r *results.Run, axis *Axis) (svg template.HTML, capt
 	return t.svg(fmt.Sprintf(`class="timeline" data-from="%d" data-to="%d"`, t.from, t.to), t.spoken(r)), t.caption()
 }
 
-func newTimeline(f *facts, r *results.Run, axis *Axis) *timeline {
-	t := &timeline{f: f, proven: proofOps(r), both: f.overlaps, colour: map[string]int{}, Axis: axis}
+func newTimeline(f *facts, r *results.Run, axis *timeAxis) *timeline {
+	t := &timeline{f: f, proven: proofOps(r), both: f.overlaps, colour: map[string]int{}, timeAxis: axis}
 	for i, c := range f.clients {
 		t.colour[c] = i % 8
 	}

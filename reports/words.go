@@ -40,9 +40,6 @@ func clean(s string) string {
 	}, s)
 }
 
-// Clean makes text from outside safe to print anywhere, in one line.
-func Clean(s string) string { return clean(s) }
-
 // cleanLines is clean, but keeps line breaks, for a story in paragraphs.
 func cleanLines(s string) string {
 	lines := strings.Split(strings.ReplaceAll(s, "\r\n", "\n"), "\n")

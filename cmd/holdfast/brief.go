@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-go/holdfast/internal/disk"
-	"github.com/holdfast-go/holdfast/internal/pages/brief"
 	"github.com/holdfast-go/holdfast/internal/suite"
 	"github.com/holdfast-go/holdfast/reports"
 )
@@ -32,7 +31,7 @@ written, but a history is missing or the run was interrupted.`,
   holdfast brief holdfast-runs/20260102-150405 failover-lost-write/reentrant --format svg --out cell.svg`,
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(c *cobra.Command, args []string) error {
-			write := map[string]func(io.Writer, reports.Document, string) error{"html": brief.HTML, "svg": brief.SVG}[format]
+			write := map[string]func(io.Writer, reports.Document, string) error{"html": reports.Brief, "svg": reports.SVG}[format]
 			return render(args[0], nil, c.ErrOrStderr(), func(_ suite.Dir, doc reports.Document) (err error) {
 				cell := append(args, "")[1]
 				if out == "" {
@@ -40,9 +39,10 @@ written, but a history is missing or the run was interrupted.`,
 				} else {
 					err = disk.File(out, func(w io.Writer) error { return write(w, doc, cell) })
 				}
+				var none *reports.CellError
 				switch {
-				case errors.Is(err, brief.ErrCell):
-					return usage(err.Error(), didYouMean(cell, brief.Cells(doc.Results)), "holdfast report RUNDIR --format text lists what was run")
+				case errors.As(err, &none):
+					return usage(err.Error(), didYouMean(cell, none.Cells), "holdfast report RUNDIR --format text lists what was run")
 				case err != nil:
 					return badInput(fmt.Errorf("write brief: %w", err))
 				}

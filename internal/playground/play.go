@@ -11,6 +11,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/checker/history"
+	"github.com/holdfast-go/holdfast/internal/input"
 	"github.com/holdfast-go/holdfast/internal/play"
 	"github.com/holdfast-go/holdfast/internal/suite"
 	"github.com/holdfast-go/holdfast/internal/version"
@@ -60,7 +61,7 @@ func Answer(ctx context.Context, r suite.Runner, body []byte) ([]byte, error) {
 	case errors.As(err, &refused):
 		out, _ = json.Marshal(Refusal{refused.Reason, refused.Hint}) // two texts
 	case err != nil:
-		out, _ = json.Marshal(Refusal{Error: "a defect of holdfast itself: " + reports.Clean(err.Error()), Hint: "please report it, with the request and the version"})
+		out, _ = json.Marshal(Refusal{Error: "a defect of holdfast itself: " + input.Plain(err.Error()), Hint: "please report it, with the request and the version"})
 	}
 	return out, err
 }
@@ -112,7 +113,7 @@ func (p *plan) play(ctx context.Context, r suite.Runner, o order) (*outcome, *re
 		return nil, nil, errors.New(a.Defect)
 	case a.Run.Failure != "" && len(a.Out) == 0:
 		first, _, _ := strings.Cut(a.Run.Failure, "\n")
-		return nil, nil, &RefusedError{"the run did not end: " + reports.Clean(first), fmt.Sprintf("a run may take %v of processor time here; holdfast run waits for longer", RunTime)}
+		return nil, nil, &RefusedError{"the run did not end: " + input.Plain(first), fmt.Sprintf("a run may take %v of processor time here; holdfast run waits for longer", RunTime)}
 	}
 	out, err := suite.DecodeAs[outcome](a.Out)
 	if err != nil || out == nil {

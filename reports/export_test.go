@@ -1,0 +1,7 @@
+package reports
+
+var (
+	Choose       = choose
+	CellsOf      = cellsOf
+	ErrNoPicture = errNoPicture
+)
