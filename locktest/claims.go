@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/checker/history"
+	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
 
 // Claims are the promises of a lock, such as Claims{Waits: true, Lease: true}.
@@ -18,12 +19,7 @@ type Drift struct {
 }
 
 // Known is a known violation of a lock: a run that shows it passes. [Run] fails if no
-// run of the scenario shows the violation any more. It requires that only if it plays
-// both kinds of user from the first seed on.
-type Known struct {
-	Scenario string // its name, "lost-acquire-reply"
-	Property string // its name, "errors"; holdfast list properties shows them
-	Because  string // the reason, with the tracker's number, if there is one
-	// Live marks a violation that only real servers show: Run does not require it.
-	Live bool
-}
+// run of the scenario shows the violation any more, unless it is one that shows
+// Sometimes. It requires that only if it plays both kinds of user from the first seed
+// on.
+type Known = locks.Known

@@ -118,14 +118,11 @@ type Session interface {
 func (l Lock) description() locks.Description {
 	d := locks.Description{
 		Name: l.Name, Summary: l.Summary, Version: l.Version, Claims: l.Claims, RenewEvery: l.RenewEvery, HandoffNS: int64(l.Handoff),
-		Primaries: l.Primaries, Quorum: l.Quorum, Key: l.Key, Holder: locks.Holder(l.Holder), Keeps: l.Keeps, KeepsConnections: l.KeepsConnections, Reaches: l.Reaches,
+		Primaries: l.Primaries, Quorum: l.Quorum, Key: l.Key, Holder: locks.Holder(l.Holder), Keeps: l.Keeps, KeepsConnections: l.KeepsConnections, Reaches: l.Reaches, Known: l.Known,
 	}
 	d.LeaseUnitNS, d.LeaseMinNS, d.LeaseSlackNS, d.MarginNS = int64(l.LeaseUnit), int64(l.LeaseMin), int64(l.LeaseSlack), int64(l.Margin)
 	if l.Drift != (Drift{}) {
 		d.Drift = &locks.Drift{Rate: l.Drift.Rate, ConstNS: int64(l.Drift.Const)}
-	}
-	for _, k := range l.Known {
-		d.Known = append(d.Known, locks.Known{Scenario: k.Scenario, Property: k.Property, Because: k.Because})
 	}
 	if d.Name == "" {
 		d.Name = "mine"

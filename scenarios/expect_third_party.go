@@ -15,8 +15,8 @@ func CheckKnown(d locks.Description) error {
 		if !slices.Contains(Names(), k.Scenario) {
 			return fmt.Errorf("%s is known for something in an unknown scenario, %q: %s", d.Name, k.Scenario, didYouMean(k.Scenario, Names()))
 		}
-		if !slices.Contains(propertyNames(), k.Property) {
-			return fmt.Errorf("%s is known for an unknown property, %q: %s", d.Name, k.Property, didYouMean(k.Property, propertyNames()))
+		if !slices.Contains(propertyNames(), string(k.Property)) {
+			return fmt.Errorf("%s is known for an unknown property, %q: %s", d.Name, k.Property, didYouMean(string(k.Property), propertyNames()))
 		}
 	}
 	return nil
@@ -50,7 +50,8 @@ func (s *Scenario) expectedOfThirdParty(d *locks.Description) map[checker.Proper
 	}
 	for _, k := range d.Known {
 		if k.Scenario == s.Name {
-			all[checker.Property(k.Property)] = Expectation{Outcome: checker.Violated, OrBetter: true, Because: "Known: " + k.Because}
+			e := all[k.Property]
+			all[k.Property] = Expectation{Outcome: checker.Violated, OrBetter: true, Because: "Known: " + k.Because, known: append(e.known, k)}
 		}
 	}
 	return all

@@ -54,7 +54,7 @@ func surprises(s *scenarios.Scenario, l *locks.Subject, violated []checker.Prope
 	expected := s.Expected(l)
 	for p, v := range r.Verdicts {
 		missed := slices.Contains(violated, p) && v.Outcome != checker.Violated
-		if missed || !expected[p].Met(v) {
+		if missed || !expected[p].Met(p, v) {
 			all = append(all, fmt.Sprintf("%s is %s, want %s: %s", p, v.Outcome, expected[p].Outcome, v.Reason))
 		}
 	}

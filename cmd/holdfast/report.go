@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-go/holdfast/internal/suite"
-	"github.com/holdfast-go/holdfast/internal/suite/accept"
 	"github.com/holdfast-go/holdfast/internal/suite/report"
 	"github.com/holdfast-go/holdfast/reports"
 )
@@ -15,7 +14,7 @@ import (
 // render lets write show the content of a run directory, under another list of
 // accepted violations unless that is nil. It returns an error if the content is
 // incomplete, or if somebody has changed it since the run.
-func render(path string, list *accept.List, stderr io.Writer, write func(suite.Dir, reports.Document) error) error {
+func render(path string, list *suite.Accepted, stderr io.Writer, write func(suite.Dir, reports.Document) error) error {
 	defer suite.CollectRarely(64 << 20)()
 	dir := suite.Dir(path)
 	res, err := dir.ReadResults()
@@ -67,7 +66,7 @@ itself.`,
   holdfast report holdfast-runs/20260102-150405 --accept accepted.yaml`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			var list *accept.List
+			var list *suite.Accepted
 			if accepted != "" {
 				l, err := readAccepted(accepted)
 				if err != nil {

@@ -19,7 +19,6 @@ import (
 	"github.com/holdfast-go/holdfast/internal/live/servers"
 	"github.com/holdfast-go/holdfast/internal/play/liveplay"
 	"github.com/holdfast-go/holdfast/internal/suite"
-	"github.com/holdfast-go/holdfast/internal/suite/accept"
 	"github.com/holdfast-go/holdfast/internal/suite/realtime"
 	"github.com/holdfast-go/holdfast/internal/suite/report"
 	"github.com/holdfast-go/holdfast/internal/suite/workers"
@@ -49,7 +48,7 @@ type runFlags struct {
 	servers  servers.Backend // the parsed backend and external, see withBackend
 	// contenders are the parsed lock and adapter, see contend.
 	contenders []realtime.Lock
-	accepted   accept.List // the parsed accept
+	accepted   suite.Accepted // the parsed accept
 }
 
 // The worlds that a scenario can be played in.
@@ -345,8 +344,8 @@ func underList(r results.Results) error {
 	return nil
 }
 
-func readAccepted(path string) (accept.List, error) {
-	l, err := accept.Read(path)
+func readAccepted(path string) (suite.Accepted, error) {
+	l, err := suite.ReadAccepted(path)
 	if err != nil {
 		return l, badInput(err, "docs/ci.md has an example of a list of accepted violations")
 	}

@@ -62,7 +62,7 @@ func expect(r *results.Run, s *scenarios.Scenario, l *locks.Subject) {
 			}
 			continue
 		}
-		met := e.Met(v)
+		met := e.Met(property, v)
 		if met && (e.OrBetter || e.OrInherent) {
 			e.Outcome, e.Class = v.Outcome, v.Class
 		}

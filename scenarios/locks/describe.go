@@ -98,13 +98,6 @@ type BundledServers struct {
 // maxMembers bounds the number of bundled servers.
 const maxMembers = 9
 
-// Known is a known violation of a lock.
-type Known struct {
-	Scenario string `json:"scenario"`
-	Property string `json:"property"`
-	Because  string `json:"because"` // with the tracker's number, where there is one
-}
-
 // The ways in which a lock can find its primary.
 const (
 	ThroughAddress   = "address"

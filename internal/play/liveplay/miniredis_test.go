@@ -94,7 +94,7 @@ func TestOnMiniredisVerdictsAreAsExpected(t *testing.T) {
 func surprises(s *scenarios.Scenario, lock string, judged map[checker.Property]checker.Verdict) []string {
 	var all []string
 	for property, want := range s.Expected(locks.MustFind(lock)) {
-		if v, ok := judged[property]; ok && !want.Met(v) {
+		if v, ok := judged[property]; ok && !want.Met(property, v) {
 			all = append(all, fmt.Sprintf("%s is %s %s (%s), expected %s %s", property, v.Outcome, v.Class, v.Reason, want.Outcome, want.Class))
 		}
 	}

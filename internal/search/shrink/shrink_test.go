@@ -115,7 +115,7 @@ func TestShrinkLeavesWhatTheViolationTakes(t *testing.T) {
 				t.Errorf("played again, %s is %+v", tt.target, o.Verdicts[tt.target.Property])
 			}
 			for p, want := range again.Expected(l) {
-				if v, ok := o.Verdicts[p]; ok && !want.Met(v) {
+				if v, ok := o.Verdicts[p]; ok && !want.Met(p, v) {
 					t.Errorf("played again, %s is %s, expected %s", p, v.Outcome, want.Outcome)
 				}
 			}

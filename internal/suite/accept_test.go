@@ -1,4 +1,4 @@
-package accept
+package suite
 
 import (
 	"path/filepath"
@@ -10,9 +10,10 @@ import (
 	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/reports/results"
+	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
 
-const list = `
+const acceptedList = `
 accepted:
   - {scenario: holder-pause, lock: mine, property: exclusion, class: lease outlived, reason: our resource is fenced}
   - {scenario: clock-jump, lock: mine, property: lease, reason: our clocks are slewed}
@@ -39,7 +40,7 @@ func run(scenario string, violated ...checker.Property) results.Run {
 // A list that accepts one of two violations does not accept the run, and leaves it as it
 // was.
 func TestAcceptsARun(t *testing.T) {
-	l, err := parse([]byte(list))
+	l, err := parseAccepted([]byte(acceptedList))
 	must.Succeed(t, err)
 	for _, c := range []struct {
 		run  results.Run
@@ -59,7 +60,7 @@ func TestAcceptsARun(t *testing.T) {
 // A cause that depends on timing shows in other cells each time. One entry stands for
 // all of them, but only for verdicts that say so.
 func TestACauseInEveryScenario(t *testing.T) {
-	l, err := parse([]byte(`
+	l, err := parseAccepted([]byte(`
 accepted:
   - {property: progress, says: slept on a free lock, sometimes: true, reason: the message is lost}
   - {lock: mine, says: only, undecided: true, reason: it sleeps for too long}
@@ -98,7 +99,7 @@ accepted:
 // An accepted violation passes. A new one does not, nor another property of the
 // same run. One that is gone is named.
 func TestApply(t *testing.T) {
-	l, err := parse([]byte(list))
+	l, err := parseAccepted([]byte(acceptedList))
 	must.Succeed(t, err)
 	for name, c := range map[string]struct {
 		runs   []results.Run
@@ -137,8 +138,8 @@ func TestApply(t *testing.T) {
 }
 
 // A command that names scenarios, locks or a kind of user misses no entry of others.
-func TestOf(t *testing.T) {
-	l := List{[]Violation{{Scenario: "holder-pause", Lock: "mine"}, {Scenario: "holder-pause", Lock: "mine (careful)"}, {Scenario: "clock-jump", Lock: "yours"}}}
+func TestAcceptedOf(t *testing.T) {
+	l := Accepted{[]locks.Known{{Scenario: "holder-pause", Lock: "mine"}, {Scenario: "holder-pause", Lock: "mine (careful)"}, {Scenario: "clock-jump", Lock: "yours"}}}
 	for name, c := range map[string]struct {
 		scenarios, locks []string
 		user             string
@@ -153,7 +154,7 @@ func TestOf(t *testing.T) {
 		"all locks":         {nil, []string{"all"}, "both", []int{0, 1, 2}},
 		"a lock not listed": {nil, []string{"theirs"}, "both", nil},
 	} {
-		var want []Violation
+		var want []locks.Known
 		for _, i := range c.want {
 			want = append(want, l.Accepted[i])
 		}
@@ -174,7 +175,7 @@ func TestBadLists(t *testing.T) {
 		"acepted: []": "acepted",
 		"accepted: [{scenario: a, lock: b, property: lease, reason: c}, {scenario: a, lock: b, property: lease, reason: d}]": "twice",
 	} {
-		if _, err := parse([]byte(src)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := parseAccepted([]byte(src)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", src, err, want)
 		}
 	}
@@ -183,12 +184,12 @@ func TestBadLists(t *testing.T) {
 // The lists of the adapters can be read, and each adapter of somebody else's lock
 // has one.
 func TestListsOfAdapters(t *testing.T) {
-	lists, err := filepath.Glob("../../../adapters/*/accepted.yaml")
+	lists, err := filepath.Glob("../../adapters/*/accepted.yaml")
 	if err != nil || len(lists) < 10 {
 		t.Fatalf("%d lists, %v", len(lists), err)
 	}
 	for _, path := range lists {
-		if _, err := Read(path); err != nil {
+		if _, err := ReadAccepted(path); err != nil {
 			t.Error(err)
 		}
 	}
