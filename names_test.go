@@ -15,11 +15,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/faults"
 	"github.com/holdfast-go/holdfast/internal/must"
 )
 
-var update = flag.Bool("update", false, "write the lists of faults anew")
+var update = flag.Bool("update", false, "write the lists of faults and properties anew")
 
 // otherMeanings are strings that equal the name of a fault and mean something
 // else, by file or folder.
@@ -132,6 +133,28 @@ func TestFaultsAreListed(t *testing.T) {
 	})
 }
 
+// README and the schema of scenarios list every property; -update writes them.
+func TestPropertiesAreListed(t *testing.T) {
+	var rows, expected []string
+	for _, p := range checker.Properties() {
+		rows = append(rows, fmt.Sprintf("| `%s` | %s |\n", p.Name, p.Promise))
+		verdicts := append([]string{string(checker.OutcomeOK), string(checker.Violated), string(checker.Unknown)}, p.Classes...)
+		expected = append(expected, fmt.Sprintf(`            "%s": { "enum": ["%s"] }`, p.Name, strings.Join(verdicts, `", "`)))
+	}
+	for path, list := range map[string]struct{ pattern, items string }{
+		"README.md":                      {`(\| property \| promise \|\n\|---\|---\|\n)(?:\| .*\n)*()`, strings.Join(rows, "")},
+		"scenarios/scenario.schema.json": {`(?s)("verdicts": \{[^{}]*"properties": \{\n).*?(\n {10}\},)`, strings.Join(expected, ",\n")},
+	} {
+		listed(t, path, func(text string) string {
+			place := regexp.MustCompile(list.pattern)
+			if !place.MatchString(text) {
+				t.Fatalf("%s has no place for the list", path)
+			}
+			return place.ReplaceAllString(text, "${1}"+list.items+"${2}")
+		})
+	}
+}
+
 // listed checks that a file is as its list makes it.
 func listed(t *testing.T, path string, anew func(string) string) {
 	t.Helper()
@@ -142,7 +165,7 @@ func listed(t *testing.T, path string, anew func(string) string) {
 		return
 	}
 	if !*update {
-		t.Errorf("%s does not list the faults as they are: go test . -run TestFaultsAreListed -update", path)
+		t.Errorf("%s is not as its list makes it: go test . -run %s -update", path, t.Name())
 		return
 	}
 	must.Succeed(t, os.WriteFile(path, []byte(want), 0o644))

@@ -11,7 +11,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/internal/search/sweep"
 	"github.com/holdfast-go/holdfast/internal/selftest"
@@ -125,24 +124,14 @@ func TestAnExcerptWithAnotherRowIsSeen(t *testing.T) {
 	}
 }
 
-// README counts the scenarios and locks, and lists the properties in the words of
-// the judges.
-func TestTheReadmeCountsAndLists(t *testing.T) {
+// README counts the scenarios and locks.
+func TestTheReadmeCounts(t *testing.T) {
 	text, err := os.ReadFile("../../README.md")
 	must.Succeed(t, err)
 	page := string(text)
 	count := fmt.Sprintf(" %d scenarios against %d locks ", len(scenarios.Names()), len(locks.Locks()))
 	if !strings.Contains(page, count) {
 		t.Errorf("README.md does not say %q", count)
-	}
-	var rows strings.Builder
-	for _, p := range checker.Properties() {
-		fmt.Fprintf(&rows, "| `%s` | %s |\n", p.Name, p.Promise)
-	}
-	_, table, _ := strings.Cut(page, "| property | promise |\n|---|---|\n")
-	table, _, _ = strings.Cut(table, "\n\n")
-	if diff := cmp.Diff(table+"\n", rows.String()); diff != "" {
-		t.Errorf("README.md lists (-) other properties than holdfast list properties (+):\n%s", diff)
 	}
 }
 
