@@ -1,0 +1,193 @@
+package reports
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/holdfast-go/holdfast/checker/history"
+	"github.com/holdfast-go/holdfast/internal/english"
+)
+
+// begins describes the request of an owner.
+func (t *teller) begins(e *history.Event) {
+	a, about := e.Args, ""
+	if a == nil {
+		a = &history.Args{}
+	}
+	switch {
+	case e.F == history.Write:
+		about = fmt.Sprintf(" %d over %d", a.Value, a.Base)
+	case a.Lease > 0:
+		about = " with a lease of " + length(a.Lease)
+	}
+	if a.Renewed {
+		about += " that is renewed"
+	}
+	if a.Token != 0 {
+		about += ", token " + number(a.Token)
+	}
+	if a.Wait > 0 {
+		about += ", waiting up to " + length(a.Wait)
+	}
+	t.say(e, smallTalk, "%s calls %s%s.", t.f.who(e.Client, e.Owner), clean(string(e.F)), about)
+}
+
+func (t *teller) succeeded(e *history.Event) {
+	who, op := t.f.who(e.Client, e.Owner), t.f.ops[e.Op]
+	if op == nil || e.Result == nil {
+		return
+	}
+	switch e.F {
+	case history.Acquire:
+		if !t.summed[e.Op] {
+			t.granted(e, who, e.Time-op.invoke.Time)
+		}
+	case history.Release:
+		switch {
+		case t.summed[e.Op]:
+		case e.Result.Count > 0:
+			t.say(e, ordinary, "%s gives one hold back, and has %d left.", who, e.Result.Count)
+		default:
+			t.say(e, ordinary, "%s gives the lock back.", who)
+		}
+	case history.Extend:
+		t.say(e, ordinary, "%s extends its hold, which lasts %s from now on.", who, length(op.invoke.Args.Lease))
+	case history.Write:
+		for _, l := range t.f.lost {
+			if l.event == e {
+				t.say(e, unmissable, "%s writes %d: it had read %d and overwrites %d, a value it never saw. One update is lost.",
+					who, l.args.Value, l.args.Base, e.Result.Value).bad = true
+				return
+			}
+		}
+		if t.all || t.proven[e.Op] {
+			t.say(e, telling, "%s writes %d.", who, value(op.invoke.Args))
+		}
+	case history.Read:
+		if t.all || t.proven[e.Op] {
+			t.say(e, telling, "%s reads %d.", who, e.Result.Value)
+		}
+	default:
+		if t.all {
+			t.say(e, smallTalk, "%s's %s returns: count %d.", who, clean(string(e.F)), e.Result.Count)
+		}
+	}
+}
+
+// granted describes an acquire that succeeded after a wait.
+func (t *teller) granted(e *history.Event, who string, waited int64) {
+	c := t.beliefs[e.Op]
+	if c == nil && e.Result.Count > 1 {
+		t.say(e, ordinary, "%s takes one more hold on the lock, and has %d.", who, e.Result.Count)
+		return
+	}
+	var about []string
+	if e.Result.Token != 0 {
+		about = append(about, "token "+number(e.Result.Token))
+	}
+	if waited >= 20e6 {
+		about = append(about, "after waiting "+length(waited))
+	}
+	extra := ""
+	if len(about) > 0 {
+		extra = " (" + strings.Join(about, ", ") + ")"
+	}
+	var others []string
+	if c != nil && c.To > c.From {
+		for _, o := range t.f.beliefsAt(c.From, c.Lock, c.Owner) {
+			others = append(others, t.f.who(o.Client, o.Owner))
+		}
+	}
+	if len(others) == 0 {
+		t.say(e, ordinary, "%s gets the lock%s.", who, extra)
+		return
+	}
+	believe := "believes that it holds"
+	if len(others) > 1 {
+		believe = "believe that they hold"
+	}
+	t.say(e, unmissable, "%s gets the lock%s while %s still %s it: %s from here on.", who, extra, english.And(others), believe, holders(len(others)+1)).bad = true
+}
+
+func holders(n int) string {
+	if n == 2 {
+		return "two holders"
+	}
+	return fmt.Sprintf("%d holders", n)
+}
+
+func value(a *history.Args) int64 {
+	if a == nil {
+		return 0
+	}
+	return a.Value
+}
+
+// refused describes an operation that failed, or whose outcome is unknown.
+func (t *teller) refused(e *history.Event) {
+	who, class, msg := t.f.who(e.Client, e.Owner), "", ""
+	if e.Result != nil {
+		class, msg = clean(e.Result.Error), clean(e.Result.Message)
+	}
+	class = cmp.Or(class, "no error class")
+	if msg != "" {
+		msg = ": " + short(msg, 120)
+	}
+	switch {
+	case e.Kind == history.Info:
+		t.say(e, telling, "Nobody knows whether %s's %s happened (%s%s).", who, clean(string(e.F)), class, msg)
+	case e.F == history.Acquire && class == history.ErrBusy:
+		waited := ""
+		if op := t.f.ops[e.Op]; op != nil && e.Time > op.invoke.Time {
+			waited = " within " + length(e.Time-op.invoke.Time)
+		}
+		t.say(e, ordinary, "%s does not get the lock%s (busy).", who, waited)
+	case e.F == history.Write && class == history.ErrStale:
+		token := ""
+		if op := t.f.ops[e.Op]; op != nil && op.invoke.Args != nil {
+			token = fmt.Sprintf(" with token %d", op.invoke.Args.Token)
+		}
+		t.say(e, decisive, "The resource refuses %s's write%s: it has seen a newer token.", who, token)
+	case e.F == history.Read && class == history.ErrStale:
+		t.say(e, decisive, "The resource refuses %s's read: it has seen a newer token.", who)
+	case e.F == history.Extend && (class == history.ErrNotHeld || class == history.ErrLost):
+		t.say(e, telling, "%s wants to extend its hold and learns that it no longer holds the lock (%s).", who, class)
+	case e.F == history.Release && (class == history.ErrNotHeld || class == history.ErrLost):
+		t.say(e, telling, "%s wants to give the lock back and learns that it no longer holds it (%s).", who, class)
+	default:
+		t.say(e, telling, "%s's %s fails (%s%s).", who, clean(string(e.F)), class, msg)
+	}
+}
+
+func (t *teller) note(e *history.Event) {
+	who, msg := t.f.who(e.Client, e.Owner), ""
+	if e.Result != nil && e.Result.Message != "" {
+		first, _, _ := strings.Cut(e.Result.Message, "\n")
+		msg = ": " + short(clean(first), 120)
+	}
+	switch e.F {
+	case history.Lost:
+		t.say(e, decisive, "%s learns that its hold is lost%s.", who, msg)
+	case history.Stopped:
+		t.say(e, decisive, "%s stops its work: the validity of its hold is over.", who)
+	case history.Crashed:
+		holding := ""
+		for _, c := range t.f.beliefs {
+			if c.Client == e.Client && c.EndedBy == "crash" && c.To == e.Time {
+				holding = ", holding the lock"
+			}
+		}
+		t.say(e, decisive, "%s is gone%s%s.", name(e.Client), holding, msg)
+	case history.Closed:
+		took := ""
+		if d := e.Time - e.Began(); d > 0 {
+			took = ", which took " + length(d)
+		}
+		t.say(e, telling, "%s has closed its lock handle%s.", name(e.Client), took)
+	case history.Panic:
+		t.say(e, unmissable, "The lock panics in %s%s.", who, msg).bad = true
+	default:
+		t.say(e, telling, "%s notes: %s%s.", who, clean(string(e.F)), msg)
+	}
+}
