@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-go/holdfast/checker"
-	"github.com/holdfast-go/holdfast/internal/boxes"
+	"github.com/holdfast-go/holdfast/internal/chart"
 	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/reports/results"
 )
@@ -395,7 +395,7 @@ func (p *pager) numberView() numbersView {
 	for i, n := range all {
 		names[i], ms[i] = short(name(n.lock), 24), n.handoffs
 	}
-	svg, err := boxes.SVG("from release to the next waiter's grant", names, ms)
+	svg, err := chart.Boxes("from release to the next waiter's grant", names, ms)
 	if err != nil {
 		v.Absent = "The hand-off times could not be drawn: " + clean(err.Error())
 		return v

@@ -17,7 +17,6 @@ import (
 	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/internal/suite"
 	"github.com/holdfast-go/holdfast/internal/terminal"
-	"github.com/holdfast-go/holdfast/internal/verdicts"
 )
 
 // checkFlags are the flags of "holdfast check".
@@ -83,7 +82,7 @@ func checkHistories(c *cobra.Command, args []string, f checkFlags) error {
 	defer suite.CollectRarely(256 << 20)()
 	code := exitOK
 	var bad, defects []error
-	all := verdicts.Document{Schema: verdicts.Schema, Histories: []verdicts.History{}}
+	all := checkDocument{Schema: checkSchema, Histories: []checkedHistory{}}
 	for _, path := range args {
 		name := path
 		if path == "-" {
@@ -100,15 +99,15 @@ func checkHistories(c *cobra.Command, args []string, f checkFlags) error {
 			return c.Context().Err()
 		}
 		if disagreement, ok := errors.AsType[*checker.DisagreementError](err); ok {
-			verdicts.Disagreement(c.ErrOrStderr(), name, disagreement)
+			printDisagreement(c.ErrOrStderr(), name, disagreement)
 			defects = append(defects, err)
 		} else if err != nil {
 			bad = append(bad, err)
 			continue
 		}
-		all.Histories = append(all.Histories, verdicts.Of(name, h, judged))
+		all.Histories = append(all.Histories, verdictsOn(name, h, judged))
 		if f.format == "text" { // as soon as it is known
-			one := verdicts.Document{Histories: all.Histories[len(all.Histories)-1:]}
+			one := checkDocument{Histories: all.Histories[len(all.Histories)-1:]}
 			if err := printDocument(c.OutOrStdout(), f.format, one); err != nil {
 				return err
 			}

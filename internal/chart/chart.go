@@ -1,4 +1,7 @@
-// Package chart draws plots in one style, for a page of HTML or as a file.
+//go:build !noplots
+
+// Package chart draws plots in one style, for a page of HTML or as a file. With the
+// build tag noplots it draws nothing, and links no plotting library.
 package chart
 
 import (

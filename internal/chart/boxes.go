@@ -1,8 +1,6 @@
 //go:build !noplots
 
-// Package boxes draws durations, as a box for each row. With the build tag
-// noplots it draws nothing, and links no plotting library.
-package boxes
+package chart
 
 import (
 	"fmt"
@@ -13,19 +11,17 @@ import (
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
-
-	"github.com/holdfast-go/holdfast/internal/chart"
 )
 
 // fastest is the shortest duration that the plot resolves, in ms. Its axis is
 // logarithmic and has no zero.
 const fastest = 0.01
 
-// SVG draws one box per row of sorted milliseconds: the median, the middle half,
+// Boxes draws durations, one box per row of sorted milliseconds: the median, the middle half,
 // and the rest as whiskers and dots. It returns nil if no row has a value. label
 // is the label of the axis.
-func SVG(label string, names []string, ms [][]float64) ([]byte, error) {
-	p := chart.New()
+func Boxes(label string, names []string, ms [][]float64) ([]byte, error) {
+	p := New()
 	p.X.Label.Text = label
 	p.X.Scale = plot.LogScale{}
 	p.X.Tick.Marker = plot.TickerFunc(decades)
@@ -70,7 +66,7 @@ func SVG(label string, names []string, ms [][]float64) ([]byte, error) {
 	p.X.Max = math.Pow(10, math.Ceil(math.Log10(high*1.0001)))
 	p.Y.Min, p.Y.Max = -0.7, float64(len(drawn))-0.3
 
-	svg, err := chart.SVG(p, vg.Points(640), vg.Points(70+24*float64(len(drawn))))
+	svg, err := SVG(p, vg.Points(640), vg.Points(70+24*float64(len(drawn))))
 	if err != nil {
 		return nil, fmt.Errorf("plot: %w", err)
 	}

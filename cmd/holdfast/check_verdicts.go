@@ -1,5 +1,4 @@
-// Package verdicts renders the verdicts on stored histories, without expectations.
-package verdicts
+package main
 
 import (
 	"fmt"
@@ -13,18 +12,18 @@ import (
 	"github.com/holdfast-go/holdfast/reports"
 )
 
-// Schema names the format of [Document] as JSON.
-const Schema = "holdfast-check/1"
+// checkSchema names the format of [checkDocument] as JSON.
+const checkSchema = "holdfast-check/1"
 
-// Document is the verdicts on some histories.
-type Document struct {
-	Schema    string    `json:"schema"`
-	Histories []History `json:"histories"`
+// checkDocument is the verdicts on some histories, without expectations.
+type checkDocument struct {
+	Schema    string           `json:"schema"`
+	Histories []checkedHistory `json:"histories"`
 }
 
-// History is the verdicts on one history, by property. A property without an
+// checkedHistory is the verdicts on one history, by property. A property without an
 // entry is not claimed by the lock.
-type History struct {
+type checkedHistory struct {
 	Name     string                               `json:"name"` // of the file, or "stdin"
 	Scenario string                               `json:"scenario"`
 	Lock     string                               `json:"lock"`
@@ -34,9 +33,9 @@ type History struct {
 	Verdicts map[checker.Property]checker.Verdict `json:"verdicts"`
 }
 
-// Of is the verdicts on a history that is called name.
-func Of(name string, h *history.History, judged checker.Report) History {
-	v := History{Name: name, Scenario: h.Header.Scenario, Lock: h.Header.Lock, World: h.Header.World, Seed: h.Header.Seed, Verdicts: judged.Verdicts}
+// verdictsOn is the verdicts on a history that is called name.
+func verdictsOn(name string, h *history.History, judged checker.Report) checkedHistory {
+	v := checkedHistory{Name: name, Scenario: h.Header.Scenario, Lock: h.Header.Lock, World: h.Header.World, Seed: h.Header.Seed, Verdicts: judged.Verdicts}
 	last := h.Events[len(h.Events)-1] // every history that was judged has its end
 	if last.End.CutOff {
 		at := float64(last.Time) / float64(time.Millisecond)
@@ -46,7 +45,7 @@ func Of(name string, h *history.History, judged checker.Report) History {
 }
 
 // title names a history in one line.
-func (h *History) title() string {
+func (h *checkedHistory) title() string {
 	title := fmt.Sprintf("%s: %s with %s, seed %d, %s world", h.Name, h.Scenario, h.Lock, h.Seed, h.World)
 	if h.CutOffAt != nil {
 		title += fmt.Sprintf(", cut off at %.3f s", *h.CutOffAt/1000)
@@ -55,7 +54,7 @@ func (h *History) title() string {
 }
 
 // each calls row for every property, in the order of reports.
-func (h *History) each(row func(property, verdict, reason string)) {
+func (h *checkedHistory) each(row func(property, verdict, reason string)) {
 	for _, p := range checker.Properties() {
 		v, ok := h.Verdicts[p.Name]
 		if !ok {
@@ -71,7 +70,7 @@ func (h *History) each(row func(property, verdict, reason string)) {
 }
 
 // Text prints one table for each history. It does not repeat a reason in the next row.
-func (d Document) Text(w io.Writer) error {
+func (d checkDocument) Text(w io.Writer) error {
 	for i := range d.Histories {
 		h := &d.Histories[i]
 		fmt.Fprintln(w, h.title())
@@ -96,7 +95,7 @@ func (d Document) Text(w io.Writer) error {
 }
 
 // Markdown prints one GitHub table for each history.
-func (d Document) Markdown(w io.Writer) error {
+func (d checkDocument) Markdown(w io.Writer) error {
 	var b strings.Builder
 	for i := range d.Histories {
 		h := &d.Histories[i]
@@ -111,4 +110,16 @@ func (d Document) Markdown(w io.Writer) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// printDisagreement shows the smallest history on which the judges disagree.
+func printDisagreement(w io.Writer, name string, e *checker.DisagreementError) {
+	fmt.Fprintf(w, "%s: the judges disagree on these operations of lock %q:\n", name, e.Lock)
+	for _, line := range e.Listing {
+		fmt.Fprintf(w, "  %s\n", line)
+	}
+	if e.Minimal != nil {
+		fmt.Fprintln(w, "the same as a history:")
+		history.Encode(w, e.Minimal)
+	}
 }
