@@ -15,9 +15,6 @@ import (
 	"github.com/holdfast-go/holdfast/reports/results"
 )
 
-// errNoPicture means that a run has no diagram.
-var errNoPicture = errors.New("there is nothing to draw")
-
 // briefWidth is the width of pictures on paper, in pixels. Their labels are
 // then 7 points high.
 const briefWidth = 800
@@ -80,27 +77,13 @@ func SVG(w io.Writer, d Document, cell string) error {
 	case err != nil:
 		return err
 	case r == nil:
-		return fmt.Errorf("%w: no run violates anything", errNoPicture)
+		return errors.New("there is nothing to draw: no run violates anything")
 	}
-	h, err := briefHistory(d, r)
-	if err != nil {
-		return err
+	h, absent := d.history(*r)
+	if h == nil {
+		return fmt.Errorf("there is nothing to draw: %s", absent)
 	}
 	return writeSVG(w, h, r)
-}
-
-func briefHistory(d Document, r *results.Run) (*history.History, error) {
-	if d.Histories == nil {
-		return nil, fmt.Errorf("%w: the run has no history", errNoPicture)
-	}
-	h, err := d.Histories(*r)
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("%w: the history of the run cannot be read: %w", errNoPicture, err)
-	case h == nil:
-		return nil, fmt.Errorf("%w: the history of the run is missing", errNoPicture)
-	}
-	return h, nil
 }
 
 // nothing is the page of results without a violation.
@@ -151,9 +134,9 @@ func (v *briefView) about(d Document, r *results.Run) {
 	v.judged(r, lock, scenario)
 
 	beside := survivor(d, r)
-	h, err := briefHistory(d, r)
-	if err != nil {
-		v.Absent = "No picture and no story: " + cutWords(strings.TrimPrefix(err.Error(), errNoPicture.Error()+": "), 200) + "."
+	h, absent := d.history(*r)
+	if h == nil {
+		v.Absent = "No picture and no story. " + cutWords(absent, 200)
 	} else {
 		v.shown(d, r, h, lock, beside)
 	}
@@ -188,7 +171,7 @@ func (v *briefView) shown(d Document, r *results.Run, h *history.History, lock s
 	if beside == nil {
 		return
 	}
-	if h, err := briefHistory(d, beside); err == nil {
+	if h, _ := d.history(*beside); h != nil {
 		drawing, _ := drawOn(h, beside, &axis)
 		does, _ := whyBeside(beside, "")
 		v.picture(briefPicture{fmt.Sprintf("%s %s, on the same axis of time", cutWords(beside.Column(), 40), does), true, drawing})

@@ -4,6 +4,7 @@
 package reports
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -104,27 +105,20 @@ var looks = map[mark]look{
 // legend is the order in which marks are explained.
 var legend = []mark{markOK, markBroken, markOverlap, markOutlived, markStuck, markOther, markUnknown, markSkipped}
 
+// harmMarks are the marks of harms; a harm without one is a violation of another property.
+var harmMarks = map[checker.Harm]mark{
+	checker.NoHarm: markOK, checker.Deadlock: markStuck, checker.TwoHoldersPastLease: markOutlived, checker.TwoHolders: markBroken,
+}
+
+func harmMark(h checker.Harm) mark { return cmp.Or(harmMarks[h], markOther) }
+
 func markOf(r *results.Run) mark {
-	m := markOK
-	if r.Failure != "" || len(r.Verdicts) == 0 {
-		m = markUnknown
+	m := harmMark(checker.HarmOf(r.Verdicts))
+	if m == markBroken && r.Verdicts[checker.Exclusion].Class != checker.ContractBroken {
+		m = markOverlap
 	}
-	for p, v := range r.Verdicts {
-		switch {
-		case v.Outcome == checker.Unknown:
-			m = max(m, markUnknown)
-		case v.Outcome != checker.Violated:
-		case p == checker.Progress && r.Verdicts[checker.Cleanup].Outcome == checker.Violated:
-			m = max(m, markStuck)
-		case p == checker.Exclusion && v.Class == checker.LeaseOutlived:
-			m = max(m, markOutlived)
-		case p == checker.Exclusion && v.Class != checker.ContractBroken:
-			m = max(m, markOverlap)
-		case p == checker.Exclusion:
-			m = max(m, markBroken)
-		default:
-			m = max(m, markOther)
-		}
+	if undecided(r) {
+		m = max(m, markUnknown)
 	}
 	return m
 }

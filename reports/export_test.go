@@ -1,7 +1,6 @@
 package reports
 
 var (
-	Choose       = choose
-	CellsOf      = cellsOf
-	ErrNoPicture = errNoPicture
+	Choose  = choose
+	CellsOf = cellsOf
 )

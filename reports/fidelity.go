@@ -21,8 +21,8 @@ type Fidelity struct {
 	Explained map[string]string
 }
 
-// Difference is a property with different verdicts in the two worlds.
-type Difference struct {
+// difference is a property with different verdicts in the two worlds.
+type difference struct {
 	Scenario, Lock, Property string
 	// Sim and Live are the verdicts. A missing one has an empty Outcome, and the
 	// cause as its Reason.
@@ -31,20 +31,25 @@ type Difference struct {
 	Explanation string
 }
 
-// Key identifies a difference in [Fidelity.Explained].
-func (d Difference) Key() string { return d.Scenario + "/" + d.Lock + "/" + d.Property }
+// key identifies a difference in [Fidelity.Explained].
+func (d difference) key() string { return d.Scenario + "/" + d.Lock + "/" + d.Property }
 
-// Differences lists the differences in the order of scenarios, locks and
+// differences lists the differences in the order of scenarios, locks and
 // properties. A run that the live world did not play makes none.
-func (f Fidelity) Differences() []Difference {
+func (f Fidelity) differences() []difference {
 	t := newTwoWorlds(f)
-	var out []Difference
+	var out []difference
 	for _, s := range t.all.scenarios {
 		for _, l := range t.all.locks {
 			out = append(out, t.differences(s, l)...)
 		}
 	}
 	return out
+}
+
+// AllExplained reports whether every difference has an explanation.
+func (f Fidelity) AllExplained() bool {
+	return !slices.ContainsFunc(f.differences(), func(d difference) bool { return d.Explanation == "" })
 }
 
 // twoWorlds are the matrices of both worlds, and one with all rows and columns.
@@ -69,20 +74,20 @@ func played(m *matrix, scenario, lock string) *results.Run {
 	return nil
 }
 
-func (t *twoWorlds) differences(scenario, lock string) []Difference {
+func (t *twoWorlds) differences(scenario, lock string) []difference {
 	sim, live := played(t.sim, scenario, lock), played(t.live, scenario, lock)
 	if live == nil {
 		return nil
 	}
-	found := func(property string, a, b checker.Verdict) Difference {
-		d := Difference{Scenario: scenario, Lock: lock, Property: property, Sim: a, Live: b}
-		d.Explanation = t.explained[d.Key()]
+	found := func(property string, a, b checker.Verdict) difference {
+		d := difference{Scenario: scenario, Lock: lock, Property: property, Sim: a, Live: b}
+		d.Explanation = t.explained[d.key()]
 		return d
 	}
 	if sim == nil || sim.Failure != "" || live.Failure != "" {
-		return []Difference{found("run", asOne(sim), asOne(live))}
+		return []difference{found("run", asOne(sim), asOne(live))}
 	}
-	var out []Difference
+	var out []difference
 	for _, p := range bothProperties(sim, live) {
 		a, b := verdictOn(sim, p), verdictOn(live, p)
 		if a.Outcome != b.Outcome || a.Class != b.Class {
@@ -144,7 +149,7 @@ func (t *twoWorlds) agreement(scenario, lock string) agreement {
 		return onlySim
 	case len(differences) == 0:
 		return agreed
-	case slices.ContainsFunc(differences, func(d Difference) bool { return d.Explanation == "" }):
+	case slices.ContainsFunc(differences, func(d difference) bool { return d.Explanation == "" }):
 		return unexplained
 	}
 	return explained
@@ -184,10 +189,10 @@ func (t *twoWorlds) notInLive() []unplayed {
 }
 
 // stale lists explanations that match no difference.
-func (t *twoWorlds) stale(all []Difference) []string {
+func (t *twoWorlds) stale(all []difference) []string {
 	var out []string
 	for key := range t.explained {
-		if !slices.ContainsFunc(all, func(d Difference) bool { return d.Key() == key }) {
+		if !slices.ContainsFunc(all, func(d difference) bool { return d.key() == key }) {
 			out = append(out, clean(key))
 		}
 	}

@@ -16,7 +16,7 @@ import (
 // did not play.
 func (f Fidelity) Text(w io.Writer) error {
 	b := bufio.NewWriter(w)
-	t, all := newTwoWorlds(f), f.Differences()
+	t, all := newTwoWorlds(f), f.differences()
 	if len(t.all.scenarios) > 0 {
 		textGrid(b, t.all, lineWidth, t.textMark)
 		t.textLegend(b)
@@ -107,7 +107,7 @@ func (t *twoWorlds) summary() string {
 // Markdown writes the same as [Fidelity.Text] as GitHub tables, for the docs.
 func (f Fidelity) Markdown(w io.Writer) error {
 	b := bufio.NewWriter(w)
-	t, all := newTwoWorlds(f), f.Differences()
+	t, all := newTwoWorlds(f), f.differences()
 	fmt.Fprintf(b, "%s.\n\n", t.summary())
 	if len(t.all.scenarios) > 0 {
 		t.markdownMatrix(b)

@@ -69,8 +69,8 @@ func TestFidelity(t *testing.T) {
 // difference.
 func TestDifferences(t *testing.T) {
 	got := map[string]bool{} // explained?
-	for _, d := range twoResults().Differences() {
-		got[d.Key()] = d.Explanation != ""
+	for _, d := range twoResults().differences() {
+		got[d.key()] = d.Explanation != ""
 	}
 	want := map[string]bool{
 		"isolated-primary/reentrant/exclusion": true, "isolated-primary/set-px/exclusion": true, "isolated-primary/set-px/progress": false,
@@ -85,7 +85,7 @@ func TestDifferences(t *testing.T) {
 func TestFailuresNeverAgree(t *testing.T) {
 	r := results.Run{Scenario: "contention", Lock: "reentrant", Failure: "no"}
 	f := Fidelity{Sim: results.Results{Runs: []results.Run{r}}, Live: results.Results{Runs: []results.Run{r}}}
-	if d := f.Differences(); len(d) != 1 || d[0].Property != "run" {
+	if d := f.differences(); len(d) != 1 || d[0].Property != "run" {
 		t.Errorf("got %+v", d)
 	}
 }

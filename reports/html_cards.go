@@ -58,7 +58,7 @@ func (p *pager) cardViews() []cardView {
 			}
 			under := underView{clean(b.hazard), fmt.Sprintf("%d of %d", len(b.scenarios), b.of), p.anchors[[2]string{b.scenarios[0], c.lock}]}
 			if n := len(v.Breaks); n == 0 || v.Breaks[n-1].How != b.harm.String() {
-				v.Breaks = append(v.Breaks, breakView{How: b.harm.String(), Class: harmClass(b.harm)})
+				v.Breaks = append(v.Breaks, breakView{How: b.harm.String(), Class: looks[harmMark(b.harm)].word})
 			}
 			last := &v.Breaks[len(v.Breaks)-1]
 			if b.inherent {
@@ -76,7 +76,7 @@ func (p *pager) cardViews() []cardView {
 		v.Survives, v.Unknown = english.And(survives), english.And(unknown)
 		if len(broken) > 0 {
 			verb, some := "breaks", ""
-			v.Class = harmClass(c.breaks[0].harm)
+			v.Class = looks[harmMark(c.breaks[0].harm)].word
 			switch {
 			case len(own) == 0:
 				v.Class, verb = "inherent", "breaks as any lock with its claims would,"
@@ -95,19 +95,6 @@ func (p *pager) cardViews() []cardView {
 		}
 	}
 	return all
-}
-
-// harmClass is the class of a harm in the style sheet.
-func harmClass(h checker.Harm) string {
-	switch h {
-	case checker.TwoHolders:
-		return looks[markBroken].word
-	case checker.TwoHoldersPastLease:
-		return looks[markOutlived].word
-	case checker.Deadlock:
-		return looks[markStuck].word
-	}
-	return looks[markOther].word
 }
 
 // costs are the costs of a lock for its servers. Simulated milliseconds follow

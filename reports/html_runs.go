@@ -315,19 +315,11 @@ func viewVerdict(r *results.Run, p checker.Property) verdictView {
 	if v.Outcome != checker.OutcomeOK || out.Unexpected {
 		out.Facts = verdictFacts(v)
 	}
-	switch v.Outcome {
-	case checker.OutcomeOK:
-		out.Symbol, out.Class = "✓", "ok"
-	case checker.Violated:
-		out.Symbol, out.Class = "✗", "broken"
-		if v.Class == checker.LeaseOutlived {
-			out.Symbol, out.Class = "~", "outlived"
-		} else if p != checker.Exclusion {
-			out.Symbol, out.Class = "!", "other"
-		}
-	default:
-		out.Symbol, out.Class = "?", "unknown"
+	k := markUnknown
+	if v.Outcome != checker.Unknown {
+		k = harmMark(checker.HarmOf(map[checker.Property]checker.Verdict{p: v}))
 	}
+	out.Symbol, out.Class = looks[k].symbol, looks[k].word
 	return out
 }
 

@@ -1,7 +1,9 @@
 package reports
 
 import (
+	"bufio"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -239,13 +241,10 @@ func findingsOf(r *results.Run) []finding {
 	return out
 }
 
-// Annotation is one line of a CI job about a failing verdict.
-type Annotation struct{ Title, Text string }
-
-// Annotations are the unexpected verdicts, and the accepted violations that no
-// run shows any more.
-func Annotations(d Document) []Annotation {
-	var all []Annotation
+// Annotate writes a line for each unexpected verdict, and for each accepted violation that
+// no run shows any more, as a command of a workflow of GitHub.
+func Annotate(w io.Writer, d Document) error {
+	b := bufio.NewWriter(w)
 	m := newMatrix(d)
 	for _, f := range m.findings() {
 		if f.expected {
@@ -257,10 +256,17 @@ func Annotations(d Document) []Annotation {
 				text += "\n" + more
 			}
 		}
-		all = append(all, Annotation{name(f.run.Scenario) + ", " + name(f.run.Column()), text})
+		annotate(b, name(f.run.Scenario)+", "+name(f.run.Column()), text)
 	}
 	for _, g := range d.Results.Gone {
-		all = append(all, Annotation{"accepted violation is gone", clean(g)})
+		annotate(b, "accepted violation is gone", clean(g))
 	}
-	return all
+	return b.Flush()
+}
+
+// annotate writes one command, and keeps both texts inside it.
+func annotate(w *bufio.Writer, title, text string) {
+	inText := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
+	inTitle := strings.NewReplacer(":", "%3A", ",", "%2C")
+	fmt.Fprintf(w, "::error title=%s::%s\n", inTitle.Replace(inText.Replace(title)), inText.Replace(text))
 }

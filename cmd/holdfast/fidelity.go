@@ -124,7 +124,7 @@ func (f fidelityFlags) in(world string) runFlags {
 // agreement is the exit code for a comparison.
 func agreement(f reports.Fidelity) int {
 	switch {
-	case !selftest.Explained(f):
+	case !f.AllExplained():
 		return exitUnexpected
 	case f.Sim.Summary.Unknown+f.Live.Summary.Unknown > 0:
 		return exitUnknown

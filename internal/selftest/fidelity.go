@@ -3,7 +3,6 @@ package selftest
 import (
 	_ "embed"
 	"fmt"
-	"slices"
 
 	"github.com/goccy/go-yaml"
 
@@ -28,11 +27,6 @@ func Compare(sim, live results.Results, about []reports.About) (reports.Fidelity
 		return f, fmt.Errorf("read the known differences: %w", err)
 	}
 	return f, nil
-}
-
-// Explained reports whether every difference has an explanation.
-func Explained(f reports.Fidelity) bool {
-	return !slices.ContainsFunc(f.Differences(), func(d reports.Difference) bool { return d.Explanation == "" })
 }
 
 // FidelityDir is the parent of the run directories of a comparison. An empty path

@@ -19,7 +19,7 @@ func compared(t *testing.T, sim, live checker.Outcome) (explained bool) {
 	}
 	f, err := Compare(world("sim", sim), world("live", live), nil)
 	must.Succeed(t, err)
-	return Explained(f)
+	return f.AllExplained()
 }
 
 // A difference without an explanation must end the command with an error.

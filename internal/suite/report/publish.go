@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 
 	"github.com/holdfast-go/holdfast/internal/disk"
 	"github.com/holdfast-go/holdfast/reports"
@@ -43,10 +42,7 @@ func (o Outputs) Publish(doc reports.Document) error {
 		errs = append(errs, appendTo(o.Summary, doc))
 	}
 	if o.Annotations != nil {
-		for _, a := range reports.Annotations(doc) {
-			_, err := fmt.Fprintf(o.Annotations, "::error title=%s::%s\n", escape(a.Title, true), escape(a.Text, false))
-			errs = append(errs, err)
-		}
+		errs = append(errs, reports.Annotate(o.Annotations, doc))
 	}
 	return errors.Join(errs...)
 }
@@ -57,13 +53,4 @@ func appendTo(path string, doc reports.Document) error {
 		return fmt.Errorf("write summary: %w", err)
 	}
 	return errors.Join(reports.Markdown(f, doc), f.Close())
-}
-
-// escape keeps text inside one workflow command.
-func escape(s string, property bool) string {
-	s = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(s)
-	if property {
-		s = strings.NewReplacer(":", "%3A", ",", "%2C").Replace(s)
-	}
-	return s
 }
