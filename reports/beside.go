@@ -80,8 +80,8 @@ func whyBeside(r *results.Run, otherwise string) (does, reason string) {
 	return "survives", otherwise
 }
 
-// holdsForever reports whether the lock of a run has no lease. It is false if nobody
-// watched the servers.
+// holdsForever reports whether the lock of a run has no lease. It is false without a
+// server log.
 func holdsForever(r *results.Run) bool {
 	return claims(r, checker.Ownership) && !claims(r, checker.Lease)
 }

@@ -80,7 +80,7 @@ const (
 	markStuck                // progress and cleanup violated: the lock never becomes free
 	markUnknown              // a verdict is unknown, or the run could not be judged
 	markOutlived             // exclusion violated: lease outlived
-	markOverlap              // exclusion violated: nobody can say whose fault it is
+	markOverlap              // exclusion violated, and the history does not show whose fault it is
 	markBroken               // exclusion violated: contract broken
 )
 

@@ -22,6 +22,7 @@ type facts struct {
 	ops      map[int64]*operation
 	clients  []string            // in natural order
 	owners   map[string][]string // of each client, in natural order
+	client   map[string]string   // of each owner
 	begin    int64
 	end      int64
 	invalid  bool // there were grants, but the history names no holders
@@ -39,7 +40,7 @@ type lostUpdate struct {
 }
 
 func newFacts(h *history.History) *facts {
-	f := &facts{h: h, ops: make(map[int64]*operation, len(h.Events)/3), owners: map[string][]string{}, faults: h.Strikes()}
+	f := &facts{h: h, ops: make(map[int64]*operation, len(h.Events)/3), owners: map[string][]string{}, client: map[string]string{}, faults: h.Strikes()}
 	if len(h.Events) > 0 {
 		f.begin, f.end = h.Events[0].Time, h.Events[len(h.Events)-1].Time
 	}
@@ -52,6 +53,7 @@ func newFacts(h *history.History) *facts {
 			}
 			if e.Owner != "" && !slices.Contains(f.owners[e.Client], e.Owner) {
 				f.owners[e.Client] = append(f.owners[e.Client], e.Owner)
+				f.client[e.Owner] = e.Client
 			}
 		}
 		switch e.Kind {
@@ -191,7 +193,7 @@ func (f *facts) overlapTime() (total, longest int64) {
 // owner.
 func (f *facts) who(client, owner string) string {
 	if client == "" {
-		client = clientOf(owner)
+		client = f.client[owner]
 	}
 	if owner == "" || len(f.owners[client]) == 1 && f.owners[client][0] == owner {
 		return name(client)
@@ -202,14 +204,7 @@ func (f *facts) who(client, owner string) string {
 // holder names the holder that a server stores.
 func (f *facts) holder(stored string) string { return f.who("", stored) }
 
-func clientOf(owner string) string {
-	if i := strings.LastIndexByte(owner, '/'); i > 0 {
-		return owner[:i]
-	}
-	return owner
-}
-
-// beliefsAt returns the claims of other owners on a lock at a time.
+// beliefsAt returns the beliefs of other owners on a lock at a time.
 func (f *facts) beliefsAt(t int64, lock, except string) []*checker.Belief {
 	var out []*checker.Belief
 	for i := range f.beliefs {
@@ -270,7 +265,7 @@ func (f *facts) line(e *history.Event) int {
 	return len(f.h.Events)
 }
 
-// lineOfEnd is the place of the event that ends a claim. It is the call of its
+// lineOfEnd is the place of the event that ends a belief. It is the call of its
 // release, or the note that its owner learned of the loss or died.
 func (f *facts) lineOfEnd(c *checker.Belief) int {
 	for i := f.index(c.To); i < len(f.h.Events) && f.h.Events[i].Time == c.To; i++ {

@@ -66,7 +66,7 @@ type verdictView struct {
 	Unexpected                                                bool
 }
 
-// argumentView is why the verdicts on some properties are expected.
+// argumentView is the argument for the expected verdicts on some properties.
 type argumentView struct{ Properties, Because string }
 
 // besideView is a lock that survives where another one fails, on the same axis of

@@ -110,7 +110,7 @@ type junitText struct {
 	Text string `xml:",cdata"`
 }
 
-// junitNote is why a test case did not pass. Its texts have gone through [clean],
+// junitNote is the reason of a test case that did not pass. Its texts have gone through [clean],
 // so XML can carry them.
 type junitNote struct {
 	Message string `xml:"message,attr"`

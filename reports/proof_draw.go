@@ -36,8 +36,8 @@ type provingOp struct {
 	x     float64 // of the label
 }
 
-// ends is when an operation returned, or since when nobody waits for it. ok is false for
-// an open one of a client that lives.
+// ends is when an operation returned, or when its client died. ok is false for an open
+// one of a client that lives.
 func (t *timeline) ends(o *provingOp) (at int64, ok bool) {
 	if o.done != nil {
 		return o.done.Time, true

@@ -8,7 +8,7 @@ import (
 	"github.com/holdfast-go/holdfast/reports/results"
 )
 
-// cannotRun is why this world or machine could not play a pair; ok is false if
+// cannotRun is the reason for which this world or machine could not play a pair; ok is false if
 // the scenario does not apply.
 func cannotRun(s *results.Skip) (reason string, ok bool) {
 	if reason, ok = strings.CutPrefix(s.Reason, results.NotRun); !ok {

@@ -33,6 +33,7 @@ type sentence struct {
 	text   string
 	bad    bool // a violation, or a step towards it
 	fault  bool
+	grant  bool   // of the lock to an owner that had no hold
 	said   string // a line of a server's log
 	gap    bool   // stands for omitted sentences; at is where they began
 	line   int    // of the history; it orders the events of one instant

@@ -100,14 +100,15 @@ func (t *teller) granted(e *history.Event, who string, waited int64) {
 		}
 	}
 	if len(others) == 0 {
-		t.say(e, ordinary, "%s gets the lock%s.", who, extra)
+		t.say(e, ordinary, "%s gets the lock%s.", who, extra).grant = true
 		return
 	}
 	believe := "believes that it holds"
 	if len(others) > 1 {
 		believe = "believe that they hold"
 	}
-	t.say(e, unmissable, "%s gets the lock%s while %s still %s it: %s from here on.", who, extra, english.And(others), believe, holders(len(others)+1)).bad = true
+	s := t.say(e, unmissable, "%s gets the lock%s while %s still %s it: %s from here on.", who, extra, english.And(others), believe, holders(len(others)+1))
+	s.bad, s.grant = true, true
 }
 
 func holders(n int) string {

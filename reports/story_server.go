@@ -39,7 +39,7 @@ func (t *teller) server(e *history.Event) {
 		}
 		t.say(e, w, "%s: the lease of %s is over and the key expires%s.", node, was, still).bad = believes
 	case "command":
-		if by := s.By; by != "" && by != clientOf(s.WasHolder) && t.f.owners[clientOf(s.WasHolder)] != nil {
+		if by, holder := s.By, t.f.client[s.WasHolder]; by != "" && holder != "" && by != holder {
 			what := "deletes"
 			if s.Holder != "" {
 				what = "overwrites"

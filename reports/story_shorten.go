@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/holdfast-go/holdfast/internal/english"
 )
@@ -68,7 +67,7 @@ func sum(in []sentence) sentence {
 		if !slices.Contains(actors, s.actor) {
 			actors = append(actors, s.actor)
 		}
-		if strings.Contains(s.text, " gets the lock") {
+		if s.grant {
 			grants++
 		}
 	}
@@ -154,7 +153,7 @@ func gist(in []sentence, most int) []sentence {
 		if in[i].fault {
 			fault = i
 		}
-		if strings.Contains(in[i].text, " gets the lock") {
+		if in[i].grant {
 			grant = i
 		}
 	}

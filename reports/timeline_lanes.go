@@ -191,7 +191,7 @@ func (t *timeline) drawHolding(l *lane, x holding, to int64, how string) {
 	}
 	x1, x2, y, h := t.x(x.since), t.x(to), l.bar(), l.barHeight()
 	class := "server"
-	if c, ok := t.colour[clientOf(x.holder)]; ok {
+	if c, ok := t.colour[t.f.client[x.holder]]; ok {
 		class += fmt.Sprintf(" c%d", c)
 	}
 	who, times := t.f.holder(x.holder), ""

@@ -58,7 +58,7 @@ var kinds = []struct {
 	}},
 }
 
-// Kinds are the kinds that [List] knows.
+// Kinds are the kinds of names that [List] lists.
 func Kinds() []string {
 	var all []string
 	for _, k := range kinds {
