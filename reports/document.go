@@ -48,8 +48,6 @@ type Document struct {
 	Reference string
 }
 
-type property = checker.Property
-
 // history loads the history of a run, or says why it cannot.
 func (d Document) history(r results.Run) (h *history.History, absent string) {
 	return historyOf(r, d.Histories)
@@ -180,7 +178,7 @@ func verdictFacts(v checker.Verdict) string {
 		parts = append(parts, "the lock's own fault")
 	}
 	if v.AtMS != 0 {
-		parts = append(parts, "at "+instant(int64(v.AtMS*1e6)))
+		parts = append(parts, "at "+history.At(int64(v.AtMS*1e6)))
 	}
 	if v.OverlapMS != 0 {
 		parts = append(parts, "longest overlap "+milliseconds(v.OverlapMS))

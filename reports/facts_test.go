@@ -127,7 +127,7 @@ func TestWindow(t *testing.T) {
 	tl.window()
 	o := f.overlaps[0]
 	if tl.from < ns(at-1500) || tl.from > o.From || tl.to < o.To || tl.to > ns(at+400) {
-		t.Errorf("the window is %s to %s, the overlap %s to %s", instant(tl.from), instant(tl.to), instant(o.From), instant(o.To))
+		t.Errorf("the window is %s to %s, the overlap %s to %s", history.At(tl.from), history.At(tl.to), history.At(o.From), history.At(o.To))
 	}
 	svg, _ := drawTimeline(f, &run, &timeAxis{})
 	if len(svg) > 60_000 {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/internal/chart"
 	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/reports/results"
@@ -344,7 +345,7 @@ func storyView(story []sentence) []sentenceView {
 	for i, s := range story {
 		v := sentenceView{Text: s.text}
 		if !s.gap {
-			v.Time = instant(s.at)
+			v.Time = history.At(s.at)
 		}
 		switch {
 		case s.bad:

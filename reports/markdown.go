@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/reports/results"
 )
@@ -122,7 +123,7 @@ func markdownStory(w *bufio.Writer, d Document, r *results.Run) {
 			text = "**" + text + "**"
 		}
 		if !s.gap {
-			text = instant(s.at) + " " + text
+			text = history.At(s.at) + " " + text
 		}
 		fmt.Fprintf(w, "- %s\n", text)
 	}

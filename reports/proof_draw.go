@@ -116,7 +116,7 @@ func (t *timeline) provenInWords() string {
 	var parts []string
 	for i := range t.lanes {
 		for _, o := range t.lanes[i].ops {
-			parts = append(parts, name(t.lanes[i].owner)+" at "+instant(o.invoke.Time)+": "+o.label)
+			parts = append(parts, name(t.lanes[i].owner)+" at "+history.At(o.invoke.Time)+": "+o.label)
 		}
 	}
 	return strings.Join(parts, "; ")
@@ -185,7 +185,7 @@ func (t *timeline) placeLabels(l *lane) {
 func (t *timeline) drawOps(l *lane) {
 	for _, o := range l.ops {
 		e, class, y := o.invoke, "op", l.bar()
-		title := fmt.Sprintf("operation %d of %s, %s", o.id, name(l.owner), instant(e.Time))
+		title := fmt.Sprintf("operation %d of %s, %s", o.id, name(l.owner), history.At(e.Time))
 		x1, x2 := t.x(e.Time), proofRight
 		switch {
 		case o.done == nil:
@@ -197,7 +197,7 @@ func (t *timeline) drawOps(l *lane) {
 		}
 		if o.done != nil {
 			x2 = t.x(o.done.Time)
-			title += " to " + instant(o.done.Time) + ", " + length(o.done.Time-e.Time)
+			title += " to " + history.At(o.done.Time) + ", " + length(o.done.Time-e.Time)
 		}
 		t.rect(class, x1, y+3, max(x2-x1, 4), l.barHeight()-6, title+": "+o.label)
 	}
@@ -291,7 +291,7 @@ func (t *timeline) drawMoments(all []placed) {
 			y = 4 + labelHeight*float64(p.row)
 			t.text("overlaplabel", p.x+3, y+12, p.text)
 		}
-		t.line("moment", x, y, x, t.bottom, m.about+" violated from "+instant(m.at))
+		t.line("moment", x, y, x, t.bottom, m.about+" violated from "+history.At(m.at))
 	}
 }
 
@@ -313,7 +313,7 @@ func (t *timeline) drawInstants() {
 	rows := labelRows{most: 2}
 	written := map[string]bool{}
 	for _, at := range append(first, t.broken.at...) {
-		label := instant(at)
+		label := history.At(at)
 		if !t.shown(at, at) || written[label] {
 			continue
 		}

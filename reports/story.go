@@ -76,7 +76,7 @@ type Sentence struct {
 func Gist(h *history.History, r *results.Run, most int) []Sentence {
 	var out []Sentence
 	for _, s := range gist(tell(newFacts(h), r), most) {
-		out = append(out, Sentence{Time: instant(s.at), Text: s.text, Bad: s.bad, Fault: s.fault})
+		out = append(out, Sentence{Time: history.At(s.at), Text: s.text, Bad: s.bad, Fault: s.fault})
 	}
 	return out
 }
@@ -135,7 +135,7 @@ func (t *teller) sumOverlaps() {
 		t.out = append(t.out, sentence{
 			at: rest[0].From, line: t.f.line(t.f.ops[rest[0].B.AcquireOp].done), weight: unmissable, bad: true, actor: who,
 			text: fmt.Sprintf("Until %s: %d more grants, to %s, while %s still believes that it holds the lock; the longest overlap is %s.",
-				instant(until), len(rest), english.And(names), who, length(longest)),
+				history.At(until), len(rest), english.And(names), who, length(longest)),
 		})
 	}
 }

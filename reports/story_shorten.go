@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/internal/english"
 )
 
@@ -88,7 +89,7 @@ func sum(in []sentence) sentence {
 	}
 	return sentence{
 		at: in[0].at, weight: ordinary, actor: who,
-		text: fmt.Sprintf("%s until %s.", text, instant(in[len(in)-1].at)),
+		text: fmt.Sprintf("%s until %s.", text, history.At(in[len(in)-1].at)),
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/internal/pages/grid"
 	"github.com/holdfast-go/holdfast/reports/results"
@@ -214,7 +216,7 @@ func textVerdicts(w *bufio.Writer, r *results.Run) {
 		property, verdict = max(property, utf8.RuneCountInString(row[0])), max(verdict, utf8.RuneCountInString(row[1]))
 	}
 	for i, row := range rows {
-		fmt.Fprintln(w, strings.TrimRight("  "+pad(row[0], property)+"  "+pad(row[1], verdict)+"  "+row[2], " "))
+		fmt.Fprintln(w, strings.TrimRight(fmt.Sprintf("  %-*s  %-*s  %s", property, row[0], verdict, row[1], row[2]), " "))
 		if i > 0 {
 			textReasons(w, r, propertiesOf(r)[i-1])
 		}
@@ -223,7 +225,7 @@ func textVerdicts(w *bufio.Writer, r *results.Run) {
 }
 
 // textReasons adds the facts about a verdict under its line.
-func textReasons(w *bufio.Writer, r *results.Run, p property) {
+func textReasons(w *bufio.Writer, r *results.Run, p checker.Property) {
 	const indent = "      "
 	v := r.Verdicts[p]
 	if v.Reason != "" {
@@ -240,10 +242,6 @@ func textReasons(w *bufio.Writer, r *results.Run, p property) {
 		}
 		writeWrapped(w, indent, b)
 	}
-}
-
-func pad(s string, n int) string {
-	return s + strings.Repeat(" ", max(0, n-utf8.RuneCountInString(s)))
 }
 
 // writeWrapped breaks text at spaces so that lines stay within [lineWidth].
@@ -272,7 +270,7 @@ func writeTail(w *bufio.Writer, indent string, lines []string) {
 func writeTimed(w *bufio.Writer, s sentence) {
 	head := ""
 	if !s.gap {
-		head = instant(s.at)
+		head = history.At(s.at)
 	}
 	flag := " "
 	if s.bad {

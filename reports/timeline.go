@@ -322,9 +322,9 @@ func (t *timeline) caption() string {
 		if t.to >= t.lastBelief() {
 			idle = "; after that the run was idle"
 		}
-		parts = append(parts, fmt.Sprintf("Shown: %s to %s of %s%s.", instant(t.from), instant(t.to), instant(t.f.end), idle))
+		parts = append(parts, fmt.Sprintf("Shown: %s to %s of %s%s.", history.At(t.from), history.At(t.to), history.At(t.f.end), idle))
 	} else {
-		parts = append(parts, fmt.Sprintf("The whole run, %s.", instant(t.f.end)))
+		parts = append(parts, fmt.Sprintf("The whole run, %s.", history.At(t.f.end)))
 	}
 	if n := len(t.f.overlaps); n > 0 {
 		total, longest := t.f.overlapTime()

@@ -34,7 +34,7 @@ func (t *timeline) drawClient(l *lane) {
 		}
 		waitEnd = x2
 		t.rect("wait", x1, bar+3, x2-x1, bh-6, fmt.Sprintf("%s waits for the lock from %s, %s (%s), operation %d",
-			l.label, instant(e.Time), length(to-e.Time), how, e.Op))
+			l.label, history.At(e.Time), length(to-e.Time), how, e.Op))
 	}
 	for i := range t.f.beliefs {
 		c := &t.f.beliefs[i]
@@ -46,7 +46,7 @@ func (t *timeline) drawClient(l *lane) {
 	for _, x := range t.f.pauses(l.client) {
 		if t.shown(x.from, x.to) {
 			x1, x2 := t.x(x.from), t.x(x.to)
-			t.rect("paused", x1, l.bar()-2, x2-x1, l.barHeight()+4, fmt.Sprintf("%s is paused from %s, %s", l.label, instant(x.from), length(x.to-x.from)))
+			t.rect("paused", x1, l.bar()-2, x2-x1, l.barHeight()+4, fmt.Sprintf("%s is paused from %s, %s", l.label, history.At(x.from), length(x.to-x.from)))
 			if x2-x1 > 50 {
 				t.text("halo", (x1+x2)/2, l.bar()+13, "paused")
 			}
@@ -65,7 +65,7 @@ func (t *timeline) drawBelief(l *lane, c *checker.Belief, y, h float64) {
 		class += " cause"
 	}
 	count := t.deepest(c)
-	title := fmt.Sprintf("%s holds the lock from %s to %s, %s", l.label, instant(c.From), instant(c.To), length(c.To-c.From))
+	title := fmt.Sprintf("%s holds the lock from %s to %s, %s", l.label, history.At(c.From), history.At(c.To), length(c.To-c.From))
 	if count > 1 {
 		title += fmt.Sprintf(", up to %d holds", count)
 	}
@@ -117,15 +117,15 @@ func (t *timeline) drawNotes(l *lane, mine func(*history.Event) bool) {
 		x, y := t.x(e.Time), l.bar()+l.barHeight()/2
 		switch e.F {
 		case history.Lost:
-			t.lostMark(x, y, fmt.Sprintf("%s learns at %s that its hold is lost", l.label, instant(e.Time)))
+			t.lostMark(x, y, fmt.Sprintf("%s learns at %s that its hold is lost", l.label, history.At(e.Time)))
 		case history.Stopped:
-			t.lostMark(x, y, fmt.Sprintf("%s stops its work at %s: the validity of its hold is over", l.label, instant(e.Time)))
+			t.lostMark(x, y, fmt.Sprintf("%s stops its work at %s: the validity of its hold is over", l.label, history.At(e.Time)))
 		case history.Crashed, history.Panic:
 			what := "is gone"
 			if e.F == history.Panic {
 				what = "panicked in the lock"
 			}
-			t.crashMark(x, y, fmt.Sprintf("%s %s at %s", l.label, what, instant(e.Time)))
+			t.crashMark(x, y, fmt.Sprintf("%s %s at %s", l.label, what, history.At(e.Time)))
 			if e.F == history.Crashed {
 				t.line("gone", x+8, y, t.right(), y, "")
 			}
@@ -169,7 +169,7 @@ func (t *timeline) drawServer(l *lane) {
 		if s.Cause == "expiry" && t.shown(e.Time, e.Time) && !t.full() {
 			x := t.x(e.Time)
 			t.path("expiry", fmt.Sprintf("M%s %sv%sM%s %sl-3 -4h6Z", px(x), px(y-2), px(h+4), px(x), px(y+1)),
-				fmt.Sprintf("%s: the lease of %s is over at %s", l.label, t.f.holder(s.WasHolder), instant(e.Time)))
+				fmt.Sprintf("%s: the lease of %s is over at %s", l.label, t.f.holder(s.WasHolder), history.At(e.Time)))
 		}
 	}
 	t.drawHolding(l, now, t.f.end, "to the end")
@@ -199,7 +199,7 @@ func (t *timeline) drawHolding(l *lane, x holding, to int64, how string) {
 		times = fmt.Sprintf(", count %d", x.count)
 	}
 	t.rect(class, x1, y, max(x2-x1, 1.5), h, fmt.Sprintf("%s: %s is the holder from %s, %s%s; %s",
-		l.label, who, instant(x.since), length(to-x.since), times, how))
+		l.label, who, history.At(x.since), length(to-x.since), times, how))
 	if textWidth(who)+10 <= x2-x1 {
 		t.text("in", x1+5, y+h/2+4, who)
 	}
@@ -214,7 +214,7 @@ func (t *timeline) drawSaid(l *lane) {
 		}
 		x, y := t.x(e.Time), l.bar()-2
 		t.path("said", fmt.Sprintf("M%s %sl-4 -5h8Z", px(x), px(y+3)),
-			fmt.Sprintf("%s says at %s: %s", l.label, instant(e.Time), short(clean(e.Log.Text), maxLine)))
+			fmt.Sprintf("%s says at %s: %s", l.label, history.At(e.Time), short(clean(e.Log.Text), maxLine)))
 	}
 }
 
@@ -225,7 +225,7 @@ func (t *timeline) drawDown(l *lane) {
 			continue
 		}
 		x1, x2 := t.x(d.from), t.x(d.to)
-		t.rect("paused", x1, l.bar()-1, x2-x1, l.barHeight()+2, fmt.Sprintf("%s is down from %s, %s", l.label, instant(d.from), length(d.to-d.from)))
+		t.rect("paused", x1, l.bar()-1, x2-x1, l.barHeight()+2, fmt.Sprintf("%s is down from %s, %s", l.label, history.At(d.from), length(d.to-d.from)))
 		if x2-x1 > 40 {
 			t.text("halo", (x1+x2)/2, l.bar()+12, "down")
 		}

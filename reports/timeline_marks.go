@@ -1,6 +1,8 @@
 package reports
 
 import (
+	"github.com/holdfast-go/holdfast/checker/history"
+
 	"fmt"
 	"slices"
 
@@ -48,7 +50,7 @@ func (t *timeline) drawFaults(all []placed) {
 		if p.text == "" {
 			y = t.top
 		}
-		title := faultName(x.Name, x.Targets) + " at " + instant(x.From)
+		title := faultName(x.Name, x.Targets) + " at " + history.At(x.From)
 		if x.Lasted() {
 			title += " for " + length(x.To-x.From)
 		}
@@ -154,7 +156,7 @@ func (t *timeline) drawOverlaps(all []placed) {
 
 func (t *timeline) overlapTitle(o checker.Overlap) string {
 	return fmt.Sprintf("%s and %s both believe that they hold the lock, from %s for %s",
-		t.f.who(o.A.Client, o.A.Owner), t.f.who(o.B.Client, o.B.Owner), instant(o.From), length(o.To-o.From))
+		t.f.who(o.A.Client, o.A.Owner), t.f.who(o.B.Client, o.B.Owner), history.At(o.From), length(o.To-o.From))
 }
 
 func (t *timeline) laneOf(client, owner string) *lane {
@@ -175,6 +177,6 @@ func (t *timeline) drawLost() {
 		}
 		x, y := t.x(u.event.Time), l.barBottom()+3
 		t.path("lostupdate", "M"+px(x)+" "+px(y-9)+"l5 9h-10Z", fmt.Sprintf("lost update at %s: %s writes %d over %d, and had read %d",
-			instant(u.event.Time), l.label, u.args.Value, u.event.Result.Value, u.args.Base))
+			history.At(u.event.Time), l.label, u.args.Value, u.event.Result.Value, u.args.Base))
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/reports/results"
 )
@@ -112,11 +113,11 @@ func arrow(b *strings.Builder, x1, y1, x2, y2 float64) {
 func (t *timeline) drawLostArrow(a message, x, y1, y2 float64) {
 	end := min(x+26, t.right()-6)
 	stop := y1 + (y2-y1)*0.78
-	title := fmt.Sprintf("The reply of %s to %s at %s is lost: the caller does not learn what was done", name(a.from), name(a.to), instant(a.sent))
+	title := fmt.Sprintf("The reply of %s to %s at %s is lost: the caller does not learn what was done", name(a.from), name(a.to), history.At(a.sent))
 	label := "reply lost"
 	if a.kind == replication {
 		title = fmt.Sprintf("The lock of %s, granted on %s at %s, never reaches %s, which is promoted at %s",
-			t.f.holder(a.grants), name(a.from), instant(a.sent), name(a.to), instant(a.arrived))
+			t.f.holder(a.grants), name(a.from), history.At(a.sent), name(a.to), history.At(a.arrived))
 		label = "never replicated"
 	}
 	t.share(title, func() {
@@ -157,7 +158,7 @@ func (t *timeline) drawLease(l *lane, c *checker.Belief) {
 		t.line("leased", t.x(c.LeaseFrom), y, t.x(until), y, "")
 		return
 	}
-	t.share(fmt.Sprintf("the lease of %s lasts from %s to %s", l.label, instant(c.LeaseFrom), instant(c.LeaseTo)), func() {
+	t.share(fmt.Sprintf("the lease of %s lasts from %s to %s", l.label, history.At(c.LeaseFrom), history.At(c.LeaseTo)), func() {
 		t.line("leased", t.x(c.LeaseFrom), y, t.x(until), y, "")
 		t.drawReach(c, y, until)
 	})
@@ -175,10 +176,10 @@ func (t *timeline) drawReach(c *checker.Belief, y float64, until int64) {
 	if to := min(end, next, t.to); to > until {
 		t.path("leasing", "M"+px(t.x(until))+" "+px(y)+"H"+px(t.x(to)), "")
 	}
-	label, x := "lease to "+instant(end), t.x(min(end, next, t.to))
+	label, x := "lease to "+history.At(end), t.x(min(end, next, t.to))
 	switch {
 	case end < next && end <= t.to:
-		label = "lease ends " + instant(end)
+		label = "lease ends " + history.At(end)
 		t.path("leaseend", "M"+px(x)+" "+px(y-5)+"v9", "")
 		if w := textWidth(label); x+w+12 < t.right() {
 			x += w + 10
@@ -225,12 +226,12 @@ func (t *timeline) drawRoles(l *lane) {
 			class, word = "role primary", "primary"
 		}
 		x1, x2, y := t.x(r.from), t.x(to), l.y+13
-		t.line(class, x1, y, x2, y, fmt.Sprintf("%s is a %s from %s", l.label, word, instant(max(r.from, 0))))
+		t.line(class, x1, y, x2, y, fmt.Sprintf("%s is a %s from %s", l.label, word, history.At(max(r.from, 0))))
 		left := x1 + 4
 		if r.promoted && i > 0 {
 			word = "promoted, primary"
 			left += 8
-			t.path("promoted", fmt.Sprintf("M%s %sl5 8h-10Z", px(x1), px(l.y+3)), fmt.Sprintf("%s is promoted at %s", l.label, instant(r.from)))
+			t.path("promoted", fmt.Sprintf("M%s %sl5 8h-10Z", px(x1), px(l.y+3)), fmt.Sprintf("%s is promoted at %s", l.label, history.At(r.from)))
 			t.line("promotion", x1, l.y+11, x1, l.barBottom(), "")
 		}
 		if !r.primary && i+1 < len(all) { // its end, beside the next label
@@ -275,7 +276,7 @@ func (t *timeline) spoken(r *results.Run) string {
 			servers++
 		}
 	}
-	words := fmt.Sprintf("Space-time diagram from %s to %s with %s and %s.", instant(t.from), instant(t.to), english.Count(clients, "owner"), english.Count(servers, "server lane"))
+	words := fmt.Sprintf("Space-time diagram from %s to %s with %s and %s.", history.At(t.from), history.At(t.to), english.Count(clients, "owner"), english.Count(servers, "server lane"))
 	if r != nil {
 		words = name(r.Column()) + ": " + words
 	}

@@ -83,9 +83,6 @@ func word(s string) string {
 
 func number(n uint64) string { return strconv.FormatUint(n, 10) }
 
-// instant formats a point of a run in seconds: "1.204 s".
-func instant(ns int64) string { return strconv.FormatFloat(float64(ns)/1e9, 'f', 3, 64) + " s" }
-
 // length formats a duration: "812 ms", "1.2 s".
 func length(ns int64) string { return english.Span(time.Duration(ns)) }
 

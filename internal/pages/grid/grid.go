@@ -77,10 +77,11 @@ func (g Grid) block(w io.Writer, first int, heads [][]string, widths []int, from
 	}
 	apart := strings.Repeat(" ", gap)
 	for line := range height {
-		row := pad("", first)
+		corner := ""
 		if line == height-1 {
-			row = pad(g.Corner, first)
+			corner = g.Corner
 		}
+		row := fmt.Sprintf("%-*s", first, corner)
 		for i := from; i < to; i++ {
 			// Heads stand on the line above the marks.
 			text, n := "", line-(height-len(heads[i]))
@@ -92,7 +93,7 @@ func (g Grid) block(w io.Writer, first int, heads [][]string, widths []int, from
 		fmt.Fprintln(w, strings.TrimRight(row, " "))
 	}
 	for r, name := range g.Rows {
-		row := pad(short(name, first), first)
+		row := fmt.Sprintf("%-*s", first, short(name, first))
 		for i := from; i < to; i++ {
 			row += apart + center(g.Mark(r, i), widths[i])
 		}
@@ -108,13 +109,9 @@ func short(s string, n int) string {
 	return string([]rune(s)[:n-1]) + "…"
 }
 
-func pad(s string, n int) string {
-	return s + strings.Repeat(" ", max(0, n-utf8.RuneCountInString(s)))
-}
-
 func center(s string, n int) string {
 	left := max(0, n-utf8.RuneCountInString(s)) / 2
-	return pad(strings.Repeat(" ", left)+s, n)
+	return fmt.Sprintf("%-*s", n, strings.Repeat(" ", left)+s)
 }
 
 // letters names columns a, b, ..., z, aa, ab, ...
