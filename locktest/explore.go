@@ -12,7 +12,7 @@ import (
 	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/internal/goroutines"
 	"github.com/holdfast-go/holdfast/internal/play"
-	"github.com/holdfast-go/holdfast/internal/search/explore/cause"
+	"github.com/holdfast-go/holdfast/internal/search"
 	"github.com/holdfast-go/holdfast/internal/search/explore/draw"
 	"github.com/holdfast-go/holdfast/internal/suite"
 	"github.com/holdfast-go/holdfast/internal/version"
@@ -110,7 +110,7 @@ func (r *runner) explore(t *testing.T, s source, user string, seed uint64, found
 
 // find is a cause, and the first run that showed it.
 type find struct {
-	cause.Cause
+	search.Cause
 	count  int
 	seed   uint64
 	user   string
@@ -122,7 +122,7 @@ type finds map[string]*find
 
 // add counts the worst of what went wrong in a run.
 func (all finds) add(s source, h *history.History, run results.Run, wrong map[checker.Property]checker.Verdict) {
-	causes := cause.Of(s.scenario, h, wrong)
+	causes := search.Of(s.scenario, h, wrong)
 	if len(causes) == 0 {
 		return // an unknown verdict proves nothing
 	}
@@ -138,7 +138,7 @@ func (all finds) add(s source, h *history.History, run results.Run, wrong map[ch
 // distinct are the finds with the fewest faults first. One that a simpler find
 // explains is counted with that.
 func (all finds) distinct() []*find {
-	sorted := slices.SortedFunc(maps.Values(all), func(a, b *find) int { return cause.Simpler(a.Cause, b.Cause) })
+	sorted := slices.SortedFunc(maps.Values(all), func(a, b *find) int { return search.Simpler(a.Cause, b.Cause) })
 	var some []*find
 	for _, f := range sorted {
 		if i := slices.IndexFunc(some, func(s *find) bool { return s.Explains(f.Cause) }); i >= 0 {

@@ -9,7 +9,6 @@ import (
 	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/internal/search/exhaustive"
 	"github.com/holdfast-go/holdfast/internal/search/exhaustive/placed"
-	"github.com/holdfast-go/holdfast/internal/search/exhaustive/small"
 	"github.com/holdfast-go/holdfast/internal/suite"
 )
 
@@ -79,7 +78,7 @@ func playExhaustive(c *cobra.Command, f exploreFlags, o exhaustive.Options) erro
 	}
 	if f.shrink && !r.Interrupted {
 		progress, done = watchExplore(c, -1, "shrinking")
-		err = r.Shrink(c.Context(), small.Of(r.Lock, o.Runner), progress)
+		err = r.Shrink(c.Context(), placed.Shrinking(r.Lock, o.Runner), progress)
 		done()
 		if err != nil {
 			return defect(err)

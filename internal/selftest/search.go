@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/gallery"
+	"github.com/holdfast-go/holdfast/internal/search"
 	"github.com/holdfast-go/holdfast/internal/search/explore"
-	"github.com/holdfast-go/holdfast/internal/search/explore/cause"
 	"github.com/holdfast-go/holdfast/internal/search/explore/draw"
 	"github.com/holdfast-go/holdfast/internal/suite"
 	"github.com/holdfast-go/holdfast/internal/suite/workers"
@@ -38,12 +38,12 @@ func (s Searches) Play(ctx context.Context, pool workers.Pool, p Progress) (*Sea
 		return nil, err
 	}
 	plan := explore.Plan{Vocabulary: v, Holes: draw.Coverage{}.Holes(v.Faults)}
-	var all []*search
+	var all []*drawnSearch
 	var trials []trial
 	for _, m := range s.Mutants {
-		one := &search{campaign: campaign{mutant: m}, plan: plan}
+		one := &drawnSearch{campaign: campaign{mutant: m}, plan: plan}
 		for i := range s.Trials {
-			t := &SearchTrial{FirstSeed: s.Seed + uint64(i)*FarApart, given: s.Runs, search: one}
+			t := &SearchTrial{FirstSeed: s.Seed + uint64(i)*FarApart, given: s.Runs, of: one}
 			one.trials = append(one.trials, t)
 			trials = append(trials, t)
 		}
@@ -58,8 +58,8 @@ func (s Searches) Play(ctx context.Context, pool workers.Pool, p Progress) (*Sea
 	return r, nil
 }
 
-// search looks for one mutant in drawn scenarios.
-type search struct {
+// drawnSearch looks for one mutant in drawn scenarios.
+type drawnSearch struct {
 	campaign
 	plan   explore.Plan
 	trials []*SearchTrial
@@ -67,15 +67,15 @@ type search struct {
 
 // SearchTrial is one exploration of a mutant, up to its first find.
 type SearchTrial struct {
-	FirstSeed uint64       `json:"first_seed"`
-	Runs      int          `json:"runs"` // played
-	Found     bool         `json:"found"`
-	Seed      uint64       `json:"seed,omitempty"`  // of the find
-	Cause     *cause.Cause `json:"cause,omitempty"` // of the find
-	VirtualMS float64      `json:"virtual_ms"`      // until then
+	FirstSeed uint64        `json:"first_seed"`
+	Runs      int           `json:"runs"` // played
+	Found     bool          `json:"found"`
+	Seed      uint64        `json:"seed,omitempty"`  // of the find
+	Cause     *search.Cause `json:"cause,omitempty"` // of the find
+	VirtualMS float64       `json:"virtual_ms"`      // until then
 
-	given  int // the runs of the trial, after which it gives up
-	search *search
+	given int // the runs of the trial, after which it gives up
+	of    *drawnSearch
 }
 
 func (t *SearchTrial) done() bool { return t.Found || t.Runs >= t.given }
@@ -84,7 +84,7 @@ func (t *SearchTrial) done() bool { return t.Found || t.Runs >= t.given }
 func (t *SearchTrial) next() []suite.Job {
 	var jobs []suite.Job
 	for i := range min(stretch, t.given-t.Runs) {
-		j := explore.DrawnJob(i, t.search.mutant.Name, t.FirstSeed+uint64(t.Runs+i), t.search.plan)
+		j := explore.DrawnJob(i, t.of.mutant.Name, t.FirstSeed+uint64(t.Runs+i), t.of.plan)
 		j.Kind = differentialKind
 		jobs = append(jobs, j)
 	}
@@ -100,7 +100,7 @@ func (t *SearchTrial) take(answers []*suite.Answer) {
 		}
 		t.Runs++
 		t.VirtualMS += a.Run.Stats.VirtualMS
-		if t.search.useless(a, fmt.Sprintf("%s with seed %d", t.search.mutant.Name, a.Run.Seed)) {
+		if t.of.useless(a, fmt.Sprintf("%s with seed %d", t.of.mutant.Name, a.Run.Seed)) {
 			continue
 		}
 		if seen := explore.SeenIn(*a); seen != nil && seen.Cause != nil {

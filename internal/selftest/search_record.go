@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/holdfast-go/holdfast/internal/search"
 	"github.com/holdfast-go/holdfast/internal/search/explore"
-	"github.com/holdfast-go/holdfast/internal/search/explore/cause"
 	"github.com/holdfast-go/holdfast/internal/version"
 )
 
@@ -45,7 +45,7 @@ type SearchRow struct {
 
 // CauseRow is a cause that no simpler cause of the same mutant explains.
 type CauseRow struct {
-	cause.Cause
+	search.Cause
 	Trials int `json:"trials"`
 }
 
@@ -54,7 +54,7 @@ const (
 	NotFound = "not found"
 )
 
-func newSearchRecord(searches []*search) *SearchRecord {
+func newSearchRecord(searches []*drawnSearch) *SearchRecord {
 	r := &SearchRecord{Header: Header{Schema: "holdfast-gallery-explore/1", Version: version.Holdfast}, Mutants: []SearchRow{}}
 	var medians []int
 	for _, s := range searches {
@@ -85,7 +85,7 @@ func newSearchRecord(searches []*search) *SearchRecord {
 	return r
 }
 
-func (s *search) row() SearchRow {
+func (s *drawnSearch) row() SearchRow {
 	m := SearchRow{Name: s.mutant.Name, Of: s.mutant.Of, Class: s.mutant.Class, Mistake: s.mutant.Mistake, Status: NotFound, Causes: []CauseRow{}, Trials: s.trials}
 	var runs []int
 	var causes []explore.Found

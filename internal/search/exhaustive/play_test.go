@@ -19,7 +19,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/internal/nightly"
 	"github.com/holdfast-go/holdfast/internal/search/exhaustive"
-	"github.com/holdfast-go/holdfast/internal/search/exhaustive/small"
+	"github.com/holdfast-go/holdfast/internal/search/exhaustive/placed"
 	"github.com/holdfast-go/holdfast/internal/search/explore/draw"
 	"github.com/holdfast-go/holdfast/internal/suite"
 	"github.com/holdfast-go/holdfast/scenarios/locks"
@@ -361,7 +361,7 @@ func TestALostJobIsPlayedPlacementByPlacement(t *testing.T) {
 // lock could have avoided.
 func TestFindsAreShrunk(t *testing.T) {
 	r := played(t, options(t, "release-by-anyone", "holder-and-waiter", "pause"))
-	must.Succeed(t, r.Shrink(t.Context(), small.Of(r.Lock, late{at: 1}), func(string) {}))
+	must.Succeed(t, r.Shrink(t.Context(), placed.Shrinking(r.Lock, late{at: 1}), func(string) {}))
 	i := slices.IndexFunc(r.Violated, func(c exhaustive.Cause) bool { return c.Shrunk != nil })
 	if i < 0 || len(r.Defects) > 0 {
 		t.Fatalf("nothing is shrunk; defects: %v", r.Defects)

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-go/holdfast/checker"
-	"github.com/holdfast-go/holdfast/internal/search/explore/cause"
+	"github.com/holdfast-go/holdfast/internal/search"
 	"github.com/holdfast-go/holdfast/internal/suite"
 )
 
@@ -184,8 +184,8 @@ type Size struct {
 }
 
 // Least is the cause with the fewest faults that is known to do.
-func (c Cause) Least() cause.Cause {
-	least := cause.Cause{Property: c.Property, Class: c.Class, Faults: c.Faults}
+func (c Cause) Least() search.Cause {
+	least := search.Cause{Property: c.Property, Class: c.Class, Faults: c.Faults}
 	if c.Shrunk != nil {
 		least.Faults = c.Shrunk.Faults
 	}

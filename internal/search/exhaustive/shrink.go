@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/holdfast-go/holdfast/internal/search/explore/cause"
+	"github.com/holdfast-go/holdfast/internal/search"
 )
 
 // ErrNotAgain says that a find did not show its violation a second time.
@@ -22,7 +22,7 @@ func (r *Results) Shrink(ctx context.Context, small func(context.Context, *Cause
 	for _, i := range simple(r.Violated) {
 		c := &r.Violated[i]
 		explain(r.Violated)
-		if c.Under != "" || c.Shrunk != nil || c.Source == "" || c.Class == cause.NeverEnded {
+		if c.Under != "" || c.Shrunk != nil || c.Source == "" || c.Class == search.NeverEnded {
 			continue
 		}
 		if ctx.Err() != nil {
@@ -51,7 +51,7 @@ func simple(causes []Cause) []int {
 	for i := range all {
 		all[i] = i
 	}
-	slices.SortStableFunc(all, func(a, b int) int { return cause.Simpler(causes[a].Least(), causes[b].Least()) })
+	slices.SortStableFunc(all, func(a, b int) int { return search.Simpler(causes[a].Least(), causes[b].Least()) })
 	return all
 }
 

@@ -14,7 +14,7 @@ import (
 	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/faults"
 	"github.com/holdfast-go/holdfast/internal/play"
-	"github.com/holdfast-go/holdfast/internal/search/explore/cause"
+	"github.com/holdfast-go/holdfast/internal/search"
 	"github.com/holdfast-go/holdfast/internal/suite"
 	"github.com/holdfast-go/holdfast/internal/version"
 	"github.com/holdfast-go/holdfast/reports/results"
@@ -97,7 +97,7 @@ var particulars = regexp.MustCompile(`[0-9]+(\.[0-9]+)?(ns|µs|ms|s|m|h)?`)
 // observe says what the verdicts on a run mean.
 func observe(s *scenarios.Scenario, h *history.History, verdicts map[checker.Property]checker.Verdict) seen {
 	var out seen
-	for _, c := range cause.Of(s, h, verdicts) {
+	for _, c := range search.Of(s, h, verdicts) {
 		v := verdicts[c.Property]
 		one := violation{c.Property, v.Class, v.Class, v.Reason, c.Faults}
 		if v.Faulty() {
@@ -315,7 +315,7 @@ func differs(a, b seen) string {
 
 // hangs is what a run has shown that never ended.
 func hangs(s *scenarios.Scenario, why error) seen {
-	out := seen{Faulty: []violation{{Property: checker.Progress, Class: cause.NeverEnded, Reason: why.Error(), Faults: Hazards(s.Faults)}}}
+	out := seen{Faulty: []violation{{Property: checker.Progress, Class: search.NeverEnded, Reason: why.Error(), Faults: Hazards(s.Faults)}}}
 	if source, err := s.YAML(); err == nil {
 		out.Source = string(source)
 	}

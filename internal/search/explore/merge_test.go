@@ -12,8 +12,8 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/internal/must"
+	"github.com/holdfast-go/holdfast/internal/search"
 	"github.com/holdfast-go/holdfast/internal/search/explore"
-	"github.com/holdfast-go/holdfast/internal/search/explore/cause"
 	"github.com/holdfast-go/holdfast/internal/search/explore/draw"
 )
 
@@ -33,7 +33,7 @@ func drawShards(t *rapid.T) shards {
 			}
 			switch rapid.IntRange(0, 2).Draw(t, "kind") {
 			case 0:
-				c := cause.Cause{Property: checker.Exclusion, Faults: slices.Sorted(slices.Values(seen.Struck))}
+				c := search.Cause{Property: checker.Exclusion, Faults: slices.Sorted(slices.Values(seen.Struck))}
 				seen.Cause, seen.HistorySHA256 = &c, fmt.Sprint(shard, len(all[shard]))
 			case 1:
 				seen.Unknown = rapid.SampledFrom([]string{"a budget", "a mutex"}).Draw(t, "why")
@@ -122,9 +122,9 @@ func TestMergeIsAssociativeCommutativeAndIdempotent(t *testing.T) {
 }
 
 func TestMergeRefusesWhatDoesNotFit(t *testing.T) {
-	pause := cause.Cause{Property: checker.Exclusion, Faults: []string{"pause"}}
-	crash := cause.Cause{Property: checker.Exclusion, Faults: []string{"crash"}}
-	part := func(change func(*explore.Results), causes ...cause.Cause) explore.Merged {
+	pause := search.Cause{Property: checker.Exclusion, Faults: []string{"pause"}}
+	crash := search.Cause{Property: checker.Exclusion, Faults: []string{"crash"}}
+	part := func(change func(*explore.Results), causes ...search.Cause) explore.Merged {
 		about := explore.Results{Version: "1", Lock: "set-px", Seed: 7, Shard: 1, Of: 2, Budget: 10, Vocabulary: draw.Vocabulary{Faults: []string{"crash", "pause"}}}
 		if change != nil {
 			change(&about)
@@ -159,7 +159,7 @@ func TestMergeRefusesWhatDoesNotFit(t *testing.T) {
 // Of a cause that two shards have seen the merged results name the files of the
 // lowest seed, or of the only one that has some.
 func TestMergedFindsHaveTheirFiles(t *testing.T) {
-	pause := cause.Cause{Property: checker.Exclusion, Faults: []string{"pause"}}
+	pause := search.Cause{Property: checker.Exclusion, Faults: []string{"pause"}}
 	shard := func(i int, file string) explore.Merged {
 		tally := explore.NewTally(explore.Results{Shard: i, Of: 3})
 		tally.Add(uint64(i), explore.Seen{Cause: &pause})

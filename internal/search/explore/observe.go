@@ -5,7 +5,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/checker/history"
-	"github.com/holdfast-go/holdfast/internal/search/explore/cause"
+	"github.com/holdfast-go/holdfast/internal/search"
 	"github.com/holdfast-go/holdfast/internal/search/explore/draw"
 	"github.com/holdfast-go/holdfast/scenarios"
 )
@@ -18,10 +18,10 @@ type Plan struct {
 
 // Seen is what a run has shown.
 type Seen struct {
-	Coverage []draw.Count  `json:"coverage,omitempty"`
-	Struck   []string      `json:"struck,omitempty"` // the kinds of fault that did, sorted
-	Cause    *cause.Cause  `json:"cause,omitempty"`  // of the worst violation; nil when nothing is violated
-	Also     []cause.Cause `json:"also,omitempty"`   // of the other violations
+	Coverage []draw.Count   `json:"coverage,omitempty"`
+	Struck   []string       `json:"struck,omitempty"` // the kinds of fault that did, sorted
+	Cause    *search.Cause  `json:"cause,omitempty"`  // of the worst violation; nil when nothing is violated
+	Also     []search.Cause `json:"also,omitempty"`   // of the other violations
 	// Unknown is why a run in which nothing is violated proves nothing.
 	Unknown string `json:"unknown,omitempty"`
 	// Source is the scenario of a find, HistorySHA256 the hash of its history.
@@ -43,13 +43,13 @@ func without(s *scenarios.Scenario, missed []history.PlannedFault) *scenarios.Sc
 
 // CauseOf is the cause of the violation of a property; false when it is not
 // violated.
-func (s Seen) CauseOf(p checker.Property) (cause.Cause, bool) {
+func (s Seen) CauseOf(p checker.Property) (search.Cause, bool) {
 	if s.Cause != nil && s.Cause.Property == p {
 		return *s.Cause, true
 	}
-	i := slices.IndexFunc(s.Also, func(c cause.Cause) bool { return c.Property == p })
+	i := slices.IndexFunc(s.Also, func(c search.Cause) bool { return c.Property == p })
 	if i < 0 {
-		return cause.Cause{}, false
+		return search.Cause{}, false
 	}
 	return s.Also[i], true
 }
@@ -61,7 +61,7 @@ func Observe(s *scenarios.Scenario, h *history.History, verdicts map[checker.Pro
 		seen.Struck = append(seen.Struck, c.Fault)
 	}
 	seen.Struck = slices.Compact(seen.Struck)
-	if all := cause.Of(s, h, verdicts); len(all) > 0 {
+	if all := search.Of(s, h, verdicts); len(all) > 0 {
 		seen.Cause, seen.Also = &all[0], all[1:]
 		return seen
 	}

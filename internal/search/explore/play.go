@@ -9,7 +9,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/internal/goroutines"
-	"github.com/holdfast-go/holdfast/internal/search/explore/cause"
+	"github.com/holdfast-go/holdfast/internal/search"
 	"github.com/holdfast-go/holdfast/internal/search/explore/draw"
 	"github.com/holdfast-go/holdfast/internal/suite"
 	"github.com/holdfast-go/holdfast/internal/version"
@@ -29,10 +29,10 @@ type Options struct {
 	All        bool          // do not stop at the first violation
 	Shard      suite.Shard
 	Vocabulary draw.Vocabulary
-	Known      []cause.Cause // they are counted, and are no find
-	Shrink     bool          // make every find small
-	Catalogue  bool          // look which hazards of the catalogue were found
-	Command    string        // how to do it again
+	Known      []search.Cause // they are counted, and are no find
+	Shrink     bool           // make every find small
+	Catalogue  bool           // look which hazards of the catalogue were found
+	Command    string         // how to do it again
 	Runner     suite.Streamer
 }
 
@@ -157,7 +157,7 @@ func (x *Exploration) add(a suite.Answer) {
 	x.tally.Commands += a.Run.Stats.Commands
 	x.tally.VirtualMS += a.Run.Stats.VirtualMS
 	x.tally.Add(a.Run.Seed, *seen)
-	if seen.Cause != nil && !x.All && !slices.ContainsFunc(x.Known, func(k cause.Cause) bool { return k.Explains(*seen.Cause) }) {
+	if seen.Cause != nil && !x.All && !slices.ContainsFunc(x.Known, func(k search.Cause) bool { return k.Explains(*seen.Cause) }) {
 		x.over = true
 	}
 }
@@ -172,7 +172,7 @@ func (x *Exploration) lost(a suite.Answer) *Seen {
 	if a.Stalled == goroutines.Deadlocked || a.Stalled == goroutines.ClientDeadlocked {
 		return &Seen{Unknown: "a mutex is held across a wait for the network, which the simulated world cannot play"}
 	}
-	hung := cause.Hung()
+	hung := search.Hung()
 	var source []byte
 	_, s, err := DrawFor(x.job(a.ID, x.holes))
 	if err == nil {

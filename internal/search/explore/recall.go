@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/holdfast-go/holdfast/internal/search/explore/cause"
+	"github.com/holdfast-go/holdfast/internal/search"
 	"github.com/holdfast-go/holdfast/internal/suite"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/scenarios/locks"
@@ -15,7 +15,7 @@ import (
 // exploration that is the same hazard.
 type Listed struct {
 	Scenario string `json:"scenario"`
-	cause.Cause
+	search.Cause
 	// By is the key of the find that is the same hazard: the same went wrong
 	// after some of the same faults. Empty when there is none.
 	By string `json:"by,omitempty"`

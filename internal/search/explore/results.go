@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/holdfast-go/holdfast/internal/search/explore/cause"
+	"github.com/holdfast-go/holdfast/internal/search"
 	"github.com/holdfast-go/holdfast/internal/search/explore/draw"
 	"github.com/holdfast-go/holdfast/internal/search/shrink"
 )
@@ -47,7 +47,7 @@ type Results struct {
 // Found is a cause and how often it was seen.
 type Found struct {
 	Key string `json:"key"`
-	cause.Cause
+	search.Cause
 	Count     int    `json:"count"`
 	FirstSeed uint64 `json:"first_seed"` // the lowest
 	// Under is the key of the simplest cause seen that explains this one; empty
@@ -69,11 +69,11 @@ type Found struct {
 
 // Shrunk is the smallest run of a cause.
 type Shrunk struct {
-	cause.Cause             // that is left: often fewer faults
-	Seed        uint64      `json:"seed"`
-	Before      shrink.Size `json:"before"` // of the first run
-	Size        shrink.Size `json:"size"`
-	Reason      string      `json:"reason"` // of the verdict
+	search.Cause             // that is left: often fewer faults
+	Seed         uint64      `json:"seed"`
+	Before       shrink.Size `json:"before"` // of the first run
+	Size         shrink.Size `json:"size"`
+	Reason       string      `json:"reason"` // of the verdict
 	// Scenario, History and Story are files, relative to the directory of the
 	// results; the last one tells what happens, and has a test to paste.
 	Scenario string `json:"scenario,omitempty"`
@@ -82,7 +82,7 @@ type Shrunk struct {
 }
 
 // Least is the cause with the fewest faults that is known to do.
-func (f Found) Least() cause.Cause {
+func (f Found) Least() search.Cause {
 	if f.Shrunk != nil {
 		return f.Shrunk.Cause
 	}
@@ -100,7 +100,7 @@ type Strikes struct {
 // with the smallest runs.
 func Subsume(causes []Found) {
 	slices.SortFunc(causes, func(a, b Found) int {
-		return cmp.Or(cause.Simpler(a.Least(), b.Least()), smaller(a.Shrunk, b.Shrunk), cause.Simpler(a.Cause, b.Cause))
+		return cmp.Or(search.Simpler(a.Least(), b.Least()), smaller(a.Shrunk, b.Shrunk), search.Simpler(a.Cause, b.Cause))
 	})
 	for i := range causes {
 		causes[i].Under = ""
@@ -124,9 +124,9 @@ func smaller(a, b *Shrunk) int {
 }
 
 // markKnown marks the causes that a known one explains.
-func markKnown(causes []Found, known []cause.Cause) {
+func markKnown(causes []Found, known []search.Cause) {
 	for i := range causes {
-		causes[i].Known = slices.ContainsFunc(known, func(k cause.Cause) bool { return k.Explains(causes[i].Cause) })
+		causes[i].Known = slices.ContainsFunc(known, func(k search.Cause) bool { return k.Explains(causes[i].Cause) })
 	}
 }
 

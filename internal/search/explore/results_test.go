@@ -6,19 +6,19 @@ import (
 	"testing"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/internal/search"
 	"github.com/holdfast-go/holdfast/internal/search/explore"
-	"github.com/holdfast-go/holdfast/internal/search/explore/cause"
 )
 
-func caused(faults ...string) cause.Cause {
-	return cause.Cause{Property: checker.Exclusion, Class: checker.LeaseOutlived, Faults: faults}
+func caused(faults ...string) search.Cause {
+	return search.Cause{Property: checker.Exclusion, Class: checker.LeaseOutlived, Faults: faults}
 }
 
 // Runs in which more faults struck than were needed are the same find, in
 // whatever order they come.
 func TestCausesAreFolded(t *testing.T) {
-	other := cause.Cause{Property: checker.Progress, Faults: []string{"delay", "pause"}}
-	seen := []cause.Cause{caused("crash", "pause"), caused("pause"), other, caused("crash", "delay", "pause"), caused("crash", "reset"), caused("pause")}
+	other := search.Cause{Property: checker.Progress, Faults: []string{"delay", "pause"}}
+	seen := []search.Cause{caused("crash", "pause"), caused("pause"), other, caused("crash", "delay", "pause"), caused("crash", "reset"), caused("pause")}
 	for range seen {
 		seen = append(seen[1:], seen[0])
 		tally := explore.NewTally(explore.Results{})

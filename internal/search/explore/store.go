@@ -11,7 +11,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/disk"
 	"github.com/holdfast-go/holdfast/internal/input"
-	"github.com/holdfast-go/holdfast/internal/search/explore/cause"
+	"github.com/holdfast-go/holdfast/internal/search"
 	"github.com/holdfast-go/holdfast/internal/suite"
 )
 
@@ -55,7 +55,7 @@ func decode(doc []byte) (Results, error) {
 }
 
 // ReadKnown reads the causes of another exploration from its [Index].
-func ReadKnown(path string) ([]cause.Cause, error) {
+func ReadKnown(path string) ([]search.Cause, error) {
 	doc, err := input.ReadFile(path, input.MaxDocument)
 	if err != nil {
 		return nil, err
@@ -64,7 +64,7 @@ func ReadKnown(path string) ([]cause.Cause, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	var known []cause.Cause
+	var known []search.Cause
 	for _, c := range r.Causes {
 		known = append(known, c.Cause, c.Least())
 	}

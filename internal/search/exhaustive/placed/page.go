@@ -1,4 +1,5 @@
-// Package placed renders what exhaustive placement has shown as one page.
+// Package placed shrinks the finds of exhaustive placement, and renders what it has shown
+// as one page: it needs more than locktest may link.
 package placed
 
 import (
@@ -14,9 +15,9 @@ import (
 	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/internal/pages/searches"
 	"github.com/holdfast-go/holdfast/internal/play"
+	"github.com/holdfast-go/holdfast/internal/search"
 	"github.com/holdfast-go/holdfast/internal/search/exhaustive"
 	"github.com/holdfast-go/holdfast/internal/search/explore"
-	"github.com/holdfast-go/holdfast/internal/search/explore/cause"
 	"github.com/holdfast-go/holdfast/internal/suite"
 	"github.com/holdfast-go/holdfast/internal/version"
 	"github.com/holdfast-go/holdfast/reports/results"
@@ -155,7 +156,7 @@ func (r Results) find(c exhaustive.Cause, drawn bool) searches.Find {
 		f.Why += " The first such run has a " + c.When + "."
 	}
 	switch {
-	case !drawn || c.Class == cause.NeverEnded:
+	case !drawn || c.Class == search.NeverEnded:
 	case c.Shrunk != nil:
 		r.draw(&f, "The smallest run that shows it", source)
 		r.draw(&f, "The first run that showed it", c.Source)

@@ -7,8 +7,8 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/internal/must"
+	"github.com/holdfast-go/holdfast/internal/search"
 	"github.com/holdfast-go/holdfast/internal/search/exhaustive"
-	"github.com/holdfast-go/holdfast/internal/search/explore/cause"
 	"github.com/holdfast-go/holdfast/scenarios"
 )
 
@@ -21,7 +21,7 @@ func TestFindsHaveDiagrams(t *testing.T) {
 	r := Results{exhaustive.Results{Lock: "set-px", Bases: []exhaustive.BaseCounts{{Name: "one-holder"}}, Violated: []exhaustive.Cause{
 		{Property: checker.Exclusion, Class: "overlap", Faults: []string{"pause"}, Count: 3, First: "one", Source: src, Shrunk: &exhaustive.Shrunk{Faults: []string{"pause"}, Source: src}},
 		{Property: checker.Errors, Class: "late", Faults: []string{"pause"}, Count: 2, First: "two", Source: src},
-		{Property: checker.Progress, Class: cause.NeverEnded, Faults: []string{"crash"}, Count: 1, First: "three", Source: src},
+		{Property: checker.Progress, Class: search.NeverEnded, Faults: []string{"crash"}, Count: 1, First: "three", Source: src},
 	}}}
 	var b bytes.Buffer
 	must.Succeed(t, r.HTML(&b))

@@ -1,5 +1,6 @@
-// Package cause groups violations by their possible causes.
-package cause
+// Package search is what the searches have in common: the causes by which they group
+// violations, and the document, the directory and the merging of their results.
+package search
 
 import (
 	"cmp"

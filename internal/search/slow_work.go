@@ -1,4 +1,4 @@
-package cause
+package search
 
 import (
 	"github.com/holdfast-go/holdfast/checker/history"

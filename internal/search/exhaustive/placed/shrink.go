@@ -1,5 +1,4 @@
-// Package small shrinks the finds of exhaustive placement.
-package small
+package placed
 
 import (
 	"context"
@@ -15,11 +14,11 @@ import (
 	"github.com/holdfast-go/holdfast/scenarios"
 )
 
-// runs is how many runs one find may take to become small.
-const runs = 1000
+// shrinkRuns is how many runs one find may take to become small.
+const shrinkRuns = 1000
 
-// Of returns what makes the finds of a lock small, for [exhaustive.Results.Shrink].
-func Of(lock string, runner suite.Runner) func(context.Context, *exhaustive.Cause) (*exhaustive.Shrunk, error) {
+// Shrinking returns what makes the finds of a lock small, for [exhaustive.Results.Shrink].
+func Shrinking(lock string, runner suite.Runner) func(context.Context, *exhaustive.Cause) (*exhaustive.Shrunk, error) {
 	return func(ctx context.Context, c *exhaustive.Cause) (*exhaustive.Shrunk, error) {
 		left, err := shrunk(ctx, c, lock, runner)
 		var flaky *shrink.FlakyError
@@ -38,7 +37,7 @@ func shrunk(ctx context.Context, c *exhaustive.Cause, lock string, runner suite.
 	}
 	run := &shrink.Run{Scenario: s, Source: []byte(c.Source), Lock: lock, Seed: exhaustive.Seed, Runner: runner,
 		Target: shrink.Target{Property: c.Property, Class: c.Verdict, Avoidable: true}}
-	left, err := run.Shrink(ctx, shrink.Options{Runs: runs})
+	left, err := run.Shrink(ctx, shrink.Options{Runs: shrinkRuns})
 	if err != nil {
 		return nil, err
 	}
