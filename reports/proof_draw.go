@@ -270,14 +270,8 @@ func (t *timeline) placeMoments() []placed {
 		if slices.ContainsFunc(t.both, func(o checker.Overlap) bool { return m.exclusion && alike(m.at, o.From) }) {
 			continue
 		}
-		p := placed{index: i, x: t.x(m.at)}
 		text := m.about + " violated"
-		w := boldWidth(text) + 6
-		p.x = max(timelineLeft, min(p.x, labelEdge-w))
-		if row, ok := t.markRows.place(p.x, w); ok {
-			p.row, p.text = row, text
-		}
-		out = append(out, p)
+		out = append(out, t.markRows.placed(i, text, t.x(m.at), boldWidth(text)+6, labelEdge))
 	}
 	return out
 }

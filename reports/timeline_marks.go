@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"cmp"
 	"github.com/holdfast-go/holdfast/checker/history"
 
 	"fmt"
@@ -17,6 +18,15 @@ type placed struct {
 	text  string // empty: no room for a label
 }
 
+// placed finds a row for a label from x, or further to the left if it would pass the edge.
+func (l *labelRows) placed(index int, text string, x, w, edge float64) placed {
+	p := placed{index: index, x: max(timelineLeft, min(x, edge-w))}
+	if row, ok := l.place(p.x, w); ok {
+		p.row, p.text = row, text
+	}
+	return p
+}
+
 // placeFaults finds rows for the faults' labels.
 func (t *timeline) placeFaults() []placed {
 	t.faultRows.most = 5
@@ -30,13 +40,7 @@ func (t *timeline) placeFaults() []placed {
 			text += ", " + length(x.To-x.From)
 		}
 		text = short(text, 60)
-		p := placed{index: i, x: t.x(x.From)}
-		w := textWidth(text) + 4
-		p.x = max(timelineLeft, min(p.x, t.right()-w))
-		if row, ok := t.faultRows.place(p.x, w); ok {
-			p.row, p.text = row, text
-		}
-		out = append(out, p)
+		out = append(out, t.faultRows.placed(i, text, t.x(x.From), textWidth(text)+4, t.right()))
 	}
 	return out
 }
@@ -81,13 +85,7 @@ func (t *timeline) placeOverlaps() []placed {
 	}
 	slices.SortStableFunc(out, func(a, b placed) int {
 		x, y := t.both[a.index], t.both[b.index]
-		switch lx, ly := x.To-x.From, y.To-y.From; {
-		case lx > ly:
-			return -1
-		case lx < ly:
-			return 1
-		}
-		return 0
+		return cmp.Compare(y.To-y.From, x.To-x.From)
 	})
 	// Rows fill from left to right, so it chooses a few labels first and then
 	// places them in order of time.
@@ -102,10 +100,7 @@ func (t *timeline) placeOverlaps() []placed {
 		}
 		w := boldWidth(text) + 6
 		mid := (t.x(o.From) + t.x(o.To)) / 2
-		p.x = max(timelineLeft, min(mid-w/2, edge-w))
-		if row, ok := t.markRows.place(p.x, w); ok {
-			p.row, p.text = row, text
-		}
+		*p = t.markRows.placed(p.index, text, mid-w/2, w, edge)
 	}
 	return out
 }
