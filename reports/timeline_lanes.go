@@ -61,7 +61,7 @@ func (t *timeline) drawBelief(l *lane, c *checker.Belief, y, h float64) {
 	x1, x2 := t.x(c.From), t.x(c.To)
 	w := max(x2-x1, 1.5)
 	class := fmt.Sprintf("hold c%d", t.colour[l.client])
-	if t.proven[c.AcquireOp] || c.EndOp != 0 && t.proven[c.EndOp] {
+	if t.proof == nil && (t.proven[c.AcquireOp] || c.EndOp != 0 && t.proven[c.EndOp]) {
 		class += " cause"
 	}
 	count := t.deepest(c)

@@ -145,7 +145,7 @@ func (t *timeline) drawOverlaps(all []placed) {
 			t.text("overlaplabel", p.x+3, y+12, p.text)
 		}
 		bottom := px(b.y + b.above + b.height - 1)
-		t.path("bracket", "M"+px(x1)+" "+bottom+"V"+px(from)+"H"+px(x2)+"V"+bottom, t.overlapTitle(o))
+		t.path("bracket", "M"+px(x1)+" "+bottom+"V"+px(from)+"H"+px(x2)+"V"+bottom, "") // the hatching has the title
 	}
 }
 
