@@ -102,7 +102,7 @@ func keepPlaced(test string, r *exhaustive.Results) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	out, err := disk.Open(dir, exhaustive.Directory)
+	out, err := disk.Open(dir, exhaustive.Kind.Directory())
 	if err != nil {
 		return "", err
 	}

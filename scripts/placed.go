@@ -34,7 +34,7 @@ func main() {
 		b.WriteString("| lock | property | runs | causes | after, most often first |\n|---|---|---:|---:|---|\n")
 	}
 	for _, dir := range os.Args[2:] {
-		r, err := exhaustive.Read(dir)
+		r, err := exhaustive.Kind.Read(dir)
 		exitOn(err)
 		name := filepath.Base(dir)
 		writeRow(&rows, name, r)
@@ -53,9 +53,9 @@ func exitOn(err error) {
 	}
 }
 
-func writeRow(b *strings.Builder, name string, r exhaustive.Merged) {
+func writeRow(b *strings.Builder, name string, r exhaustive.Results) {
 	part, t := "all", r.Total()
-	if r.Of > 1 && r.Shard > 0 {
+	if r.IsShard() {
 		part = fmt.Sprintf("%d of %d", r.Shard, r.Of)
 	}
 	fmt.Fprintf(b, "| %s | %s | %d | %d | %d | %d | %d | %d | %d | %d | %s |\n",

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-go/holdfast/internal/english"
+	"github.com/holdfast-go/holdfast/internal/search"
 	"github.com/holdfast-go/holdfast/internal/search/exhaustive"
 	"github.com/holdfast-go/holdfast/internal/search/exhaustive/placed"
 	"github.com/holdfast-go/holdfast/internal/suite"
@@ -46,7 +47,7 @@ func (f exploreFlags) checkExhaustive(c *cobra.Command) error {
 func playExhaustive(c *cobra.Command, f exploreFlags, o exhaustive.Options) error {
 	if f.resume {
 		var err error
-		if o.Before, err = exhaustive.Before(f.out); errors.Is(err, exhaustive.ErrDamaged) {
+		if o.Before, err = exhaustive.Before(f.out); errors.Is(err, search.ErrDamaged) {
 			return badInput(err, "without --resume, and with another --out, the command begins at the beginning")
 		} else if err != nil {
 			return badInput(err)
@@ -55,7 +56,7 @@ func playExhaustive(c *cobra.Command, f exploreFlags, o exhaustive.Options) erro
 			fmt.Fprintf(c.ErrOrStderr(), "warning: there is nothing to resume in %s: the command begins at the beginning\n", f.out)
 		}
 	}
-	out, err := openOut(f.out, exhaustive.Directory)
+	out, err := openOut(f.out, exhaustive.Kind.Directory())
 	if err != nil {
 		return err
 	}
@@ -63,7 +64,7 @@ func playExhaustive(c *cobra.Command, f exploreFlags, o exhaustive.Options) erro
 		if err := r.Store(out, suite.Dir(f.out)); err != nil {
 			return err
 		}
-		out, err = openOut(f.out, exhaustive.Directory)
+		out, err = openOut(f.out, exhaustive.Kind.Directory())
 		return err
 	}
 	progress, done := watchExplore(c, -1, "placing")
@@ -84,25 +85,19 @@ func playExhaustive(c *cobra.Command, f exploreFlags, o exhaustive.Options) erro
 			return defect(err)
 		}
 	}
-	stored := r.Store(out, suite.Dir(f.out))
-	if err := f.output.beside(suite.Dir(f.out).File(exhaustive.PageFile), stored).print(c, placed.Results{Results: r}); err != nil {
+	dir := suite.Dir(f.out)
+	stored := r.Store(out, dir)
+	if err := f.output.printStored(c, dir.File(exhaustive.Kind.Page()), stored, placed.Results{Results: r, Dir: dir}); err != nil {
 		return err
-	}
-	if stored != nil {
-		return notStored(stored, f.out)
 	}
 	return concludeExhaustive(c, r, f.out)
 }
 
 // concludeExhaustive returns the error that ends the command, nil for success.
 func concludeExhaustive(c *cobra.Command, r exhaustive.Results, dir string) error {
-	defects := r.Defects
-	for _, d := range r.Audit.Differences {
-		defects = append(defects, "the audit found a difference: "+d)
-	}
-	switch sum := r.Total(); {
-	case len(defects) > 0:
-		return ownDefects(c.ErrOrStderr(), defects)
+	switch sum, flaws := r.Total(), r.Flaws(); {
+	case len(flaws) > 0:
+		return ownDefects(c.ErrOrStderr(), flaws)
 	case r.Interrupted && r.Shard > 0:
 		return &exitError{code: exitInterrupted, msg: "interrupted after " + english.Count(sum.Played, "run"), hints: []string{"the same command with --resume --out " + dir + " goes on"}}
 	case len(r.Violated) > 0:
@@ -111,27 +106,4 @@ func concludeExhaustive(c *cobra.Command, r exhaustive.Results, dir string) erro
 		return &exitError{code: exitUnknown, msg: "no run could be judged"}
 	}
 	return nil
-}
-
-// mergeExhaustive joins shards.
-func mergeExhaustive(c *cobra.Command, dirs []string, f mergeFlags) error {
-	all, err := exhaustive.Merge(dirs)
-	if err != nil {
-		return badInput(err)
-	}
-	out, err := openOut(f.out, exhaustive.Directory)
-	if err != nil {
-		return err
-	}
-	stored := all.Store(out, suite.Dir(f.out))
-	if err := f.output.beside(suite.Dir(f.out).File(exhaustive.PageFile), stored).print(c, placed.Merged{Merged: all}); err != nil {
-		return err
-	}
-	switch {
-	case stored != nil:
-		return notStored(stored, f.out)
-	case len(all.Defects)+len(all.Audit.Differences) > 0:
-		return concludeExhaustive(c, all.Results, f.out)
-	}
-	return missingShards(all.Missing, all.Of)
 }

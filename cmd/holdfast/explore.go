@@ -171,7 +171,7 @@ func runExplore(c *cobra.Command, f exploreFlags) error {
 func playExplore(c *cobra.Command, f exploreFlags, o explore.Options) error {
 	pool := f.pool.pool().Keeping()
 	defer pool.Stop()
-	out, err := openOut(f.out, explore.Directory)
+	out, err := openOut(f.out, explore.Kind.Directory())
 	if err != nil {
 		return err
 	}
@@ -190,11 +190,8 @@ func playExplore(c *cobra.Command, f exploreFlags, o explore.Options) error {
 	progress, done = watchExplore(c, -1, "shrinking")
 	r, stored := x.Store(c.Context(), out, dir, r, progress)
 	done()
-	if err := f.output.beside(dir.File(explore.PageFile), stored).print(c, explore.Printed{Results: r, Dir: dir, Tell: !f.all}); err != nil {
+	if err := f.output.printStored(c, dir.File(explore.Kind.Page()), stored, explore.Printed{Results: r, Dir: dir, Tell: !f.all}); err != nil {
 		return err
-	}
-	if stored != nil {
-		return notStored(stored, f.out)
 	}
 	return concludeExplore(c, r, dir)
 }
@@ -206,30 +203,6 @@ func watchExplore(c *cobra.Command, total int, what string) (progress func(strin
 		bar.Now(now)
 		bar.Step()
 	}, bar.Done
-}
-
-// mergeExplorations joins shards of an exploration.
-func mergeExplorations(c *cobra.Command, dirs []string, f mergeFlags) error {
-	all, err := explore.MergeDirs(dirs)
-	if err != nil {
-		return badInput(err)
-	}
-	out, err := openOut(f.out, explore.Directory)
-	if err != nil {
-		return err
-	}
-	dir := suite.Dir(f.out)
-	stored := all.Store(out, dir)
-	if err := f.output.beside(dir.File(explore.PageFile), stored).print(c, explore.PrintedShards{Printed: explore.Printed{Results: all.Results, Dir: dir}, All: all.Merged}); err != nil {
-		return err
-	}
-	switch {
-	case stored != nil:
-		return notStored(stored, f.out)
-	case len(all.Defects) > 0:
-		return ownDefects(c.ErrOrStderr(), all.Defects)
-	}
-	return missingShards(all.Missing, all.Of)
 }
 
 // concludeExplore returns the error that ends the command, nil for success.

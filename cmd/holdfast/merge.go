@@ -3,12 +3,17 @@ package main
 import (
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-go/holdfast/internal/disk"
+	"github.com/holdfast-go/holdfast/internal/search"
+	"github.com/holdfast-go/holdfast/internal/search/exhaustive"
+	"github.com/holdfast-go/holdfast/internal/search/exhaustive/placed"
 	"github.com/holdfast-go/holdfast/internal/search/explore"
 	"github.com/holdfast-go/holdfast/internal/search/sweep"
 	"github.com/holdfast-go/holdfast/internal/suite"
@@ -21,16 +26,25 @@ type mergeFlags struct {
 	output outputFlags
 }
 
-// The index file says which kind of results a directory holds.
-const (
-	runResults     = "results.json"
-	exploreResults = explore.Index
-	sweepResults   = sweep.Index
-	placedResults  = "exhaustive.json"
-)
+// runResults is the document of a run directory.
+const runResults = "results.json"
 
-// writers are the commands that write such a file.
-var writers = map[string]string{runResults: "run", exploreResults: "explore", sweepResults: "sweep", placedResults: "explore --exhaustive"}
+// mergeable are the documents whose directories can be joined.
+var mergeable = map[string]struct {
+	command string // that writes it
+	merge   func(c *cobra.Command, dirs []string, f mergeFlags) error
+}{
+	runResults: {"run", mergeRuns},
+	explore.Kind.Index(): {"explore", func(c *cobra.Command, dirs []string, f mergeFlags) error {
+		return mergeShards(c, dirs, f, explore.Kind, func(r explore.Results, dir suite.Dir) rendered { return explore.Printed{Results: r, Dir: dir} })
+	}},
+	exhaustive.Kind.Index(): {"explore --exhaustive", func(c *cobra.Command, dirs []string, f mergeFlags) error {
+		return mergeShards(c, dirs, f, exhaustive.Kind, func(r exhaustive.Results, dir suite.Dir) rendered { return placed.Results{Results: r, Dir: dir} })
+	}},
+	sweep.Kind.Index(): {"sweep", func(c *cobra.Command, dirs []string, f mergeFlags) error {
+		return mergeShards(c, dirs, f, sweep.Kind, func(r *sweep.Result, _ suite.Dir) rendered { return r })
+	}},
+}
 
 func newMergeCmd() *cobra.Command {
 	var f mergeFlags
@@ -88,17 +102,31 @@ func merge(c *cobra.Command, dirs []string, f mergeFlags) error {
 	if err != nil {
 		return err
 	}
-	switch {
-	case kind == exploreResults:
-		return mergeExplorations(c, dirs, f)
-	case kind == sweepResults:
-		return mergeSweeps(c, dirs, f)
-	case kind == placedResults:
-		return mergeExhaustive(c, dirs, f)
-	case c.Flags().Changed("format") || c.Flags().Changed("html"):
-		return usage("--format and --html are for explorations and sweeps", "holdfast report prints a run directory: holdfast report "+f.out+" --format "+f.output.format)
+	return mergeable[kind].merge(c, dirs, f)
+}
+
+// mergeShards joins directories of shards of one search.
+func mergeShards[R search.Results[R]](c *cobra.Command, dirs []string, f mergeFlags, k search.Kind[R], printed func(R, suite.Dir) rendered) error {
+	m, err := k.MergeDirs(dirs)
+	if err != nil {
+		return badInput(err)
 	}
-	return mergeRuns(c, dirs, f.out)
+	out, err := openOut(f.out, k.Directory())
+	if err != nil {
+		return err
+	}
+	dir := suite.Dir(f.out)
+	stored := k.Store(out, dir, m)
+	if err := f.output.printStored(c, dir.File(k.Page()), stored, printed(m.Results, dir)); err != nil {
+		return err
+	}
+	if flaws := m.Results.Flaws(); len(flaws) > 0 {
+		return ownDefects(c.ErrOrStderr(), flaws)
+	}
+	if e := m.Results.Common(); len(e.Missing) > 0 {
+		return &exitError{code: exitUnknown, msg: suite.MissingShards(e.Missing, e.Of), hints: []string{"play them, or play them again, and join their directories with this one"}}
+	}
+	return nil
 }
 
 // resultsIn finds the file of results in the directories, and the directories
@@ -107,7 +135,7 @@ func merge(c *cobra.Command, dirs []string, f mergeFlags) error {
 func resultsIn(dirs []string, stderr io.Writer) (kind string, with []string, err error) {
 	var without []string
 	for _, d := range dirs {
-		here, err := disk.Which(d, runResults, exploreResults, sweepResults, placedResults)
+		here, err := disk.Which(d, slices.Sorted(maps.Keys(mergeable))...)
 		switch {
 		case err != nil:
 			return "", nil, badInput(err, "leave it out, or give each of the results a directory of its own")
@@ -115,7 +143,7 @@ func resultsIn(dirs []string, stderr io.Writer) (kind string, with []string, err
 			without = append(without, d)
 			continue
 		case kind != "" && here != kind:
-			return "", nil, badInput(fmt.Errorf("%s was written by holdfast %s, and %s by holdfast %s", with[0], writers[kind], d, writers[here]),
+			return "", nil, badInput(fmt.Errorf("%s was written by holdfast %s, and %s by holdfast %s", with[0], mergeable[kind].command, d, mergeable[here].command),
 				"join directories of one kind")
 		}
 		kind, with = here, append(with, d)
@@ -131,17 +159,20 @@ func resultsIn(dirs []string, stderr io.Writer) (kind string, with []string, err
 }
 
 // mergeRuns joins run directories.
-func mergeRuns(c *cobra.Command, dirs []string, out string) error {
+func mergeRuns(c *cobra.Command, dirs []string, f mergeFlags) error {
+	if c.Flags().Changed("format") || c.Flags().Changed("html") {
+		return usage("--format and --html are for explorations and sweeps", "holdfast report prints a run directory: holdfast report "+f.out+" --format "+f.output.format)
+	}
 	whole, interrupted, err := suite.JoinDirs(dirs)
 	if err != nil {
 		return badInput(err, "a run directory is what holdfast run writes; run it again, or leave it out")
 	}
-	dir, err := whole.Create(out)
+	dir, err := whole.Create(f.out)
 	if err != nil {
 		return badOut(err)
 	}
 	if err := whole.Write(dir, report.Draw); err != nil {
-		return defect(fmt.Errorf("write run directory %s: %w", dir, err), "the directories to join are as they were; "+out+" is not whole")
+		return defect(fmt.Errorf("write run directory %s: %w", dir, err), "the directories to join are as they were; "+f.out+" is not whole")
 	}
 	fmt.Fprintf(c.ErrOrStderr(), "directories: %d, runs: %d\n", len(dirs), len(whole.Results.Runs))
 	if _, err = fmt.Fprintln(c.OutOrStdout(), dir.File("report.html")); err != nil {
@@ -151,14 +182,6 @@ func mergeRuns(c *cobra.Command, dirs []string, out string) error {
 		return &exitError{code: exitUnknown, msg: "joined, but not complete: interrupted was " + strings.Join(interrupted, ", ")}
 	}
 	return nil
-}
-
-// missingShards is the error for missing shards; nil without any.
-func missingShards(missing []int, of int) error {
-	if len(missing) == 0 {
-		return nil
-	}
-	return &exitError{code: exitUnknown, msg: suite.MissingShards(missing, of), hints: []string{"play them, or play them again, and join their directories with this one"}}
 }
 
 func sameFile(a, b string) bool {

@@ -107,19 +107,29 @@ func checkFiles(flag, path string) error {
 	return nil
 }
 
-// beside sets the page beside stored results, unless the user names another file.
-func (f outputFlags) beside(page string, stored error) outputFlags {
+// rendered is a document with a page.
+type rendered interface {
+	document
+	HTML(w io.Writer) error
+}
+
+// printStored prints a result that was stored, or could not be. The page stands beside
+// stored results, unless the user names another file.
+func (f outputFlags) printStored(c *cobra.Command, page string, stored error, d rendered) error {
 	if stored == nil {
 		f.html = cmp.Or(f.html, page)
 	}
-	return f
+	if err := f.print(c, d); err != nil {
+		return err
+	}
+	if stored != nil {
+		return notStored(stored, filepath.Dir(page))
+	}
+	return nil
 }
 
 // print prints a result, and writes its page.
-func (f outputFlags) print(c *cobra.Command, d interface {
-	document
-	HTML(w io.Writer) error
-}) error {
+func (f outputFlags) print(c *cobra.Command, d rendered) error {
 	if err := printDocument(c.OutOrStdout(), f.format, d); err != nil || f.html == "" {
 		return err
 	}

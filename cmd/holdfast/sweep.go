@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -104,7 +103,7 @@ func runSweep(c *cobra.Command, arg string, f sweepFlags) error {
 	}
 	var out *disk.Dir
 	if f.out != "" {
-		if out, err = openOut(f.out, sweep.Directory); err != nil {
+		if out, err = openOut(f.out, sweep.Kind.Directory()); err != nil {
 			return err
 		}
 	}
@@ -112,44 +111,16 @@ func runSweep(c *cobra.Command, arg string, f sweepFlags) error {
 	if err != nil {
 		return defect(err)
 	}
-	if err := showSweep(c, f.output, p.Result, out, f.out); err != nil {
+	if out == nil {
+		err = f.output.print(c, p.Result)
+	} else {
+		dir := suite.Dir(f.out)
+		err = f.output.printStored(c, dir.File(sweep.Kind.Page()), p.Store(out, dir), p.Result)
+	}
+	if err != nil {
 		return err
 	}
 	return concludeSweep(c, p)
-}
-
-// showSweep prints a result, and stores it if it has a directory.
-func showSweep(c *cobra.Command, output outputFlags, r *sweep.Result, out *disk.Dir, dir string) error {
-	if err := output.print(c, r); err != nil {
-		return err
-	}
-	if out == nil {
-		return nil
-	}
-	if err := r.Store(out, dir); err != nil {
-		return notStored(err, dir)
-	}
-	fmt.Fprintf(c.ErrOrStderr(), "page: %s\n", filepath.Join(dir, sweep.PageFile))
-	return nil
-}
-
-// mergeSweeps joins shards of a sweep.
-func mergeSweeps(c *cobra.Command, dirs []string, f mergeFlags) error {
-	r, err := sweep.MergeDirs(dirs)
-	if err != nil {
-		return badInput(err)
-	}
-	out, err := openOut(f.out, sweep.Directory)
-	if err != nil {
-		return err
-	}
-	if err := showSweep(c, f.output, r, out, f.out); err != nil {
-		return err
-	}
-	if err := missingShards(r.Missing, r.Shards); err != nil || !r.Interrupted {
-		return err
-	}
-	return &exitError{code: exitUnknown, msg: "joined, but not complete: " + sweep.InterruptedWords, hints: []string{"play it again: " + r.Command}}
 }
 
 // options are the options from the command line.

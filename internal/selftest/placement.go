@@ -9,11 +9,11 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/internal/gallery"
+	"github.com/holdfast-go/holdfast/internal/search"
 	"github.com/holdfast-go/holdfast/internal/search/exhaustive"
 	"github.com/holdfast-go/holdfast/internal/search/explore/draw"
 	"github.com/holdfast-go/holdfast/internal/suite"
 	"github.com/holdfast-go/holdfast/internal/suite/workers"
-	"github.com/holdfast-go/holdfast/internal/version"
 	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
 
@@ -29,7 +29,7 @@ type Placements struct {
 // PlacementRecord is the result of Placements, and the JSON document that the command
 // prints.
 type PlacementRecord struct {
-	Header
+	search.Header
 	Mutants []PlacementRow  `json:"mutants"`
 	Summary PlacementCounts `json:"summary"`
 	Flaws
@@ -65,7 +65,7 @@ type PlacementRow struct {
 func (p Placements) Play(ctx context.Context, pool workers.Pool, progress func(string)) (*PlacementRecord, error) {
 	began := time.Now()
 	p.originals = map[string]map[string]bool{}
-	r := &PlacementRecord{Header: Header{Schema: "holdfast-gallery-exhaustive/1", Version: version.Holdfast}, Mutants: []PlacementRow{}}
+	r := &PlacementRecord{Header: search.NewHeader("gallery-exhaustive", ""), Mutants: []PlacementRow{}}
 	for _, m := range p.Mutants {
 		row, err := p.find(ctx, m, pool, progress)
 		if err != nil {

@@ -82,13 +82,6 @@ func (c *campaign) useless(a *suite.Answer, which string) bool {
 	return true
 }
 
-// Header is the beginning and the end of both kinds of records.
-type Header struct {
-	Schema  string `json:"schema"`
-	Version string `json:"version"`
-	Command string `json:"command"`
-}
-
 // Flaws are the runs that show nothing about a mutant.
 type Flaws struct {
 	Defects []string `json:"defects,omitempty"`

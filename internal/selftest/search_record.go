@@ -6,13 +6,12 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/search"
 	"github.com/holdfast-go/holdfast/internal/search/explore"
-	"github.com/holdfast-go/holdfast/internal/version"
 )
 
 // SearchRecord is the result of the searches, and the JSON document that the
 // command prints.
 type SearchRecord struct {
-	Header
+	search.Header
 	Mutants []SearchRow    `json:"mutants"`
 	Summary SearchedCounts `json:"summary"`
 	Flaws
@@ -55,7 +54,7 @@ const (
 )
 
 func newSearchRecord(searches []*drawnSearch) *SearchRecord {
-	r := &SearchRecord{Header: Header{Schema: "holdfast-gallery-explore/1", Version: version.Holdfast}, Mutants: []SearchRow{}}
+	r := &SearchRecord{Header: search.NewHeader("gallery-explore", ""), Mutants: []SearchRow{}}
 	var medians []int
 	for _, s := range searches {
 		m := s.row()

@@ -8,14 +8,14 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/internal/gallery"
+	"github.com/holdfast-go/holdfast/internal/search"
 	"github.com/holdfast-go/holdfast/internal/suite"
-	"github.com/holdfast-go/holdfast/internal/version"
 )
 
 // TrackRecord is the result of the hunts, and the JSON document that the command
 // prints.
 type TrackRecord struct {
-	Header
+	search.Header
 	Mutants []MutantRow   `json:"mutants"`
 	Summary GalleryCounts `json:"summary"`
 	Flaws
@@ -66,7 +66,7 @@ const (
 )
 
 func newTrackRecord(hunts []*hunt) *TrackRecord {
-	r := &TrackRecord{Header: Header{Schema: "holdfast-gallery/1", Version: version.Holdfast}, Mutants: []MutantRow{}}
+	r := &TrackRecord{Header: search.NewHeader("gallery", ""), Mutants: []MutantRow{}}
 	for _, h := range hunts {
 		m := h.row()
 		r.Mutants = append(r.Mutants, m)

@@ -6,16 +6,14 @@ import (
 	"slices"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/internal/search"
 	"github.com/holdfast-go/holdfast/internal/suite"
-	"github.com/holdfast-go/holdfast/internal/version"
 )
 
 // Tally is the result of the variations, and the JSON document that the command
 // prints.
 type Tally struct {
-	Schema    string     `json:"schema"`
-	Version   string     `json:"version"`
-	Command   string     `json:"command"`
+	search.Header
 	Seeds     int        `json:"seeds"` // asked for
 	Runs      int        `json:"runs"`  // played, one per seed
 	Scenarios int        `json:"scenarios"`
@@ -69,7 +67,7 @@ const (
 
 func newTally(v Variations) *Tally {
 	t := &Tally{
-		Schema: "holdfast-vary/1", Version: version.Holdfast, Seeds: v.Seeds,
+		Header: search.NewHeader("vary", ""), Seeds: v.Seeds,
 		Scenarios: distinct(v.Cells, func(j suite.Job) string { return j.Scenario }),
 		Locks:     distinct(v.Cells, func(j suite.Job) string { return j.Lock }),
 		Surprises: []Surprise{}, files: map[string]string{},

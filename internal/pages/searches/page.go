@@ -10,7 +10,6 @@ import (
 	"html/template"
 	"io"
 
-	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/reports"
 )
 
@@ -46,14 +45,15 @@ type Page struct {
 	Asked       string // the question, as one sentence
 	Answer      string
 	Tone        Tone
-	Interrupted string   // what the search did not play because somebody ended it
-	Numbers     []Number // the headline
-	Bound       []string // the statements that the numbers support
+	Interrupted string        // what the search did not play because somebody ended it
+	Numbers     []Number      // the headline
+	Bound       []string      // the statements that the numbers support
+	Chart       template.HTML // already escaped
 	Causes      []Group
-	Heads       Heads
 	Finds       []Find
 	Maps        []Map
 	Tables      []Table
+	Texts       []Text   // such as what was played
 	NotPlayed   []string // what the search leaves open
 	Defects     []string // of Holdfast itself
 	Command     string   // repeats the search
@@ -64,13 +64,6 @@ type Page struct {
 type Number struct {
 	Value, Label string
 	Tone         Tone
-}
-
-// Heads are the headings of the table of causes. An empty one is that of a search
-// for violations.
-type Heads struct {
-	Title                     string
-	Group, Count, What, Where string // of the columns
 }
 
 // Group is causes with something in common, such as the same faults.
@@ -183,11 +176,13 @@ func (c Cause) Percent() int { return min(100, max(2, 100*c.Count/max(1, c.Of)))
 // Number reports whether a column holds numbers.
 func (t Table) Number(column int) bool { return column >= t.Words }
 
-// Lacks puts a missing part of the results first among those that were not
-// played.
+// Lacks puts a sentence about a missing part of the results, if there is one, first
+// among those that were not played.
 func (p *Page) Lacks(part string) {
-	p.NotPlayed = append([]string{english.Upper(part) + "."}, p.NotPlayed...)
-	p.Tone = Attention
+	if part != "" {
+		p.NotPlayed = append([]string{part}, p.NotPlayed...)
+		p.Tone = Attention
+	}
 }
 
 // HTML writes the page. It needs no other file and no network.

@@ -8,15 +8,12 @@ import (
 	"iter"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
-	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/internal/english"
-	"github.com/holdfast-go/holdfast/internal/goroutines"
+	"github.com/holdfast-go/holdfast/internal/search"
 	"github.com/holdfast-go/holdfast/internal/search/explore/draw"
 	"github.com/holdfast-go/holdfast/internal/suite"
-	"github.com/holdfast-go/holdfast/internal/version"
 	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
 
@@ -66,8 +63,8 @@ var ErrOther = errors.New("they are not of this command")
 // begin are the results before the first run.
 func (o Options) begin(bases []Base) (Results, error) {
 	r := Results{
-		Schema: Schema, Version: version.Holdfast, Command: o.command(), Lock: o.Lock.Name(), Depth: o.Depth, Base: o.Base,
-		Shard: o.Shard.Index, Of: o.Shard.Of, Faults: o.Faults, Bases: make([]BaseCounts, len(bases)),
+		Envelope: search.Envelope{Header: search.NewHeader(kindName, o.command()), Shard: o.Shard.Index, Of: o.Shard.Of},
+		Lock:     o.Lock.Name(), Depth: o.Depth, Base: o.Base, Faults: o.Faults, Bases: make([]BaseCounts, len(bases)),
 		Violated: []Cause{}, Inherent: []Cause{}, Unknown: map[string]int{}, NotCovered: notCovered,
 	}
 	for _, c := range classes {
@@ -79,7 +76,7 @@ func (o Options) begin(bases []Base) (Results, error) {
 	if o.Before == nil || o.Before.Done == 0 {
 		return r, nil
 	}
-	if what := r.differs(*o.Before); what != "" || o.Before.Shard != r.Shard {
+	if what := search.Difference(r, *o.Before); what != "" || o.Before.Shard != r.Shard {
 		return r, fmt.Errorf("%w: they are of %s", ErrOther, o.Before.Command)
 	}
 	r = *o.Before
@@ -427,78 +424,4 @@ func (p *playing) count(w *workload, at Placement, name string, n int, out seen)
 	if p.Found != nil && len(out.Faulty) > 0 {
 		p.Found(causeOf(out.Faulty, 0, at, name, n, out.Source))
 	}
-}
-
-// queue puts answers into the order of their jobs.
-type queue struct {
-	mu      sync.Mutex // jobs are asked for and answered on different goroutines
-	waiting map[int]task
-	answers map[int]suite.Answer
-	next    int
-}
-
-func (q *queue) asked(id int, it task) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.waiting[id] = it
-}
-
-func (q *queue) answered(a suite.Answer, take func(task, suite.Answer)) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.answers[a.ID] = a
-	for {
-		a, ok := q.answers[q.next]
-		if !ok {
-			return
-		}
-		it := q.waiting[q.next]
-		delete(q.answers, q.next)
-		delete(q.waiting, q.next)
-		q.next++
-		take(it, a)
-	}
-}
-
-// estimate says how far it is, and how long it still takes.
-func estimate(done, of int, spent time.Duration) string {
-	left := time.Duration(float64(spent) / float64(done) * float64(of-done))
-	return fmt.Sprintf("placing: %d of %s, %.0f/s, about %s left", done, english.Count(of, "run"), float64(done)/spent.Seconds(), english.Span(left))
-}
-
-// take takes in what a run has shown.
-func (r *Results) take(w *workload, p Placement, name string, n int, out seen) {
-	runs := Runs{Played: 1}
-	if out.Missed {
-		runs.NotStruck = 1
-	}
-	switch {
-	case len(out.Faulty) > 0:
-		runs.Violated = 1
-		r.Violated = add(r.Violated, w.blame(out.Faulty, p, name, n, out.Source))
-	case len(out.Inherent) > 0:
-		runs.Inherent = 1
-		r.Inherent = add(r.Inherent, causeOf(out.Inherent, 0, p, name, n, out.Source))
-	case out.Unknown != "":
-		runs.Unknown = 1
-		r.Unknown[out.Unknown]++
-	}
-	w.counts.add(runs)
-	if last := len(p.Faults) - 1; last >= 0 {
-		r.Places = place(r.Places, Place{p.Faults[last].Fault, p.phase(), runs})
-	}
-}
-
-// lost is what a run has shown whose worker process is gone. A mutex that is held
-// across a wait for the network stops virtual time, and then nobody knows.
-func lost(a suite.Answer, w *workload, name string, p Placement) seen {
-	switch {
-	case a.Killed:
-		return seen{Unknown: "the worker process was killed from outside"}
-	case a.Stalled == goroutines.Deadlocked, a.Stalled == goroutines.ClientDeadlocked:
-		return seen{Unknown: "a mutex is held across a wait for the network, which the simulated world cannot play"}
-	}
-	out := hangs(w.with(w.lock, name, p.Faults), errors.New("the run never ended"))
-	out.Faulty[0].Property = checker.Progress
-	return out
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/disk"
 	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/internal/nightly"
+	"github.com/holdfast-go/holdfast/internal/search"
 	"github.com/holdfast-go/holdfast/internal/search/exhaustive"
 	"github.com/holdfast-go/holdfast/internal/search/exhaustive/placed"
 	"github.com/holdfast-go/holdfast/internal/search/explore/draw"
@@ -176,13 +177,13 @@ func TestShardsJoinedAreTheWhole(t *testing.T) {
 				o.Shard = suite.Shard{Index: index + 1, Of: 3}
 				dirs = append(dirs, stored(t, played(t, o)))
 			}
-			m, err := exhaustive.Merge(append(dirs, dirs[1]))
+			m, err := exhaustive.Kind.MergeDirs(append(dirs, dirs[1]))
 			must.Succeed(t, err)
-			if len(m.Missing) > 0 {
-				t.Errorf("shards are missing: %v", m.Missing)
-			}
 			got := m.Results
-			got.Of, got.Shard = whole.Of, whole.Shard
+			if len(got.Missing) > 0 {
+				t.Errorf("shards are missing: %v", got.Missing)
+			}
+			got.Envelope, got.Shards = whole.Envelope, nil
 			for _, causes := range [][]exhaustive.Cause{got.Violated, got.Inherent} {
 				for i := range causes {
 					causes[i].File, causes[i].Under = "", ""
@@ -190,9 +191,6 @@ func TestShardsJoinedAreTheWhole(t *testing.T) {
 			}
 			if diff := cmp.Diff(whole, got); diff != "" {
 				t.Errorf("joined shards differ from the whole:\n%s", diff)
-			}
-			if m, err := exhaustive.Merge(dirs[:2]); err != nil || !slices.Equal(m.Missing, []int{3}) {
-				t.Errorf("two of three shards: missing are %v, %v", m.Missing, err)
 			}
 		})
 	}
@@ -209,8 +207,9 @@ func TestAViolationWithoutAFaultIsOneCause(t *testing.T) {
 		o.Shard.Index = index + 1
 		dirs = append(dirs, stored(t, played(t, o)))
 	}
-	m, err := exhaustive.Merge(dirs)
+	merged, err := exhaustive.Kind.MergeDirs(dirs)
 	must.Succeed(t, err)
+	m := merged.Results
 	for _, c := range m.Violated {
 		if c.Bare() {
 			bare[fmt.Sprint(c.Property, c.Class)] = true
@@ -243,7 +242,7 @@ func TestAViolationWithoutAFaultIsOneCause(t *testing.T) {
 func TestAnInterruptedSummaryClaimsOnlyAPart(t *testing.T) {
 	for interrupted, want := range map[bool]string{false: "\nEvery single fault of set-px: ", true: "\nInterrupted: part of every single fault of set-px: "} {
 		var text strings.Builder
-		must.Succeed(t, exhaustive.Results{Lock: "set-px", Depth: 1, Interrupted: interrupted}.Text(&text))
+		must.Succeed(t, exhaustive.Results{Envelope: search.Envelope{Interrupted: interrupted}, Lock: "set-px", Depth: 1}.Text(&text))
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("it does not say %q:\n%s", want, text.String())
 		}
@@ -254,7 +253,7 @@ func TestAnInterruptedSummaryClaimsOnlyAPart(t *testing.T) {
 func stored(t *testing.T, r exhaustive.Results) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "placed")
-	out, err := disk.Open(dir, exhaustive.Directory)
+	out, err := disk.Open(dir, exhaustive.Kind.Directory())
 	if err == nil {
 		err = r.Store(out, suite.Dir(dir))
 	}

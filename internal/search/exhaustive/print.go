@@ -72,8 +72,13 @@ func (r Results) print(w io.Writer, also bool, table func([][]string) error) err
 		}
 	}
 	fmt.Fprintf(w, "\nFaults: %s.\nDurations: %s.\nNot covered: %s.\n", strings.Join(r.Faults, ", "), strings.Join(r.Durations, "; "), strings.Join(r.NotCovered, "; "))
-	_, err := fmt.Fprintf(w, "\n%s\n", r.sentence())
-	return err
+	if _, err := fmt.Fprintf(w, "\n%s\n", r.sentence()); err != nil {
+		return err
+	}
+	if all := r.Together(len(r.Shards)); all != "" {
+		fmt.Fprintln(w, all)
+	}
+	return nil
 }
 
 // sentence sums the results up.
@@ -91,7 +96,7 @@ func (r Results) sentence() string {
 		part, what, r.Lock, english.Count(len(r.Bases), "base"), t.Played, t.Inherent, english.Count(len(r.Inherent), "cause"),
 		t.Violated, english.Count(len(r.Violated), "cause"), t.Unknown, r.Audit.Played, english.Count(len(r.Audit.Differences), "difference"),
 		english.Span(time.Duration(r.WallMS)*time.Millisecond))
-	if r.Of > 1 && r.Shard > 0 {
+	if r.IsShard() {
 		text = fmt.Sprintf("Shard %d of %d. ", r.Shard, r.Of) + text
 	}
 	return text

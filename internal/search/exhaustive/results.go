@@ -8,26 +8,17 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/internal/search"
-	"github.com/holdfast-go/holdfast/internal/suite"
 )
-
-// Schema names the format of [Results] as JSON.
-const Schema = "holdfast-exhaustive/1"
 
 // Results is what the faults of a lock, or a shard of them, have shown.
 type Results struct {
-	Schema  string `json:"schema"`
-	Version string `json:"version"`
-	Command string `json:"command"` // how to do it again
-	Lock    string `json:"lock"`
-	Depth   int    `json:"depth"`          // faults in a run, at most
-	Base    string `json:"base,omitempty"` // the only base; empty for all
-	Shard   int    `json:"shard"`          // from 1; 0 for several together
-	Of      int    `json:"of"`             // shards
-	// Interrupted says that it was to go on. Done counts the runs of the shard that
-	// were taken in, in their order: whoever goes on begins there.
-	Interrupted bool `json:"interrupted,omitempty"`
-	Done        int  `json:"done"`
+	search.Envelope
+	Lock  string `json:"lock"`
+	Depth int    `json:"depth"`          // faults in a run, at most
+	Base  string `json:"base,omitempty"` // the only base; empty for all
+	// Done counts the runs of the shard that were taken in, in their order: whoever goes
+	// on begins there.
+	Done int `json:"done"`
 
 	Faults    []string       `json:"faults"`    // the kinds that were placed, sorted
 	Durations []string       `json:"durations"` // the classes, shortest first
@@ -46,7 +37,7 @@ type Results struct {
 	VirtualMS int64   `json:"virtual_ms"`
 	WallMS    float64 `json:"wall_ms"`
 
-	Dir suite.Dir `json:"-"` // where they are stored; empty before
+	Shards []Results `json:"shards,omitempty"` // that these results add up, in order
 }
 
 // Audit is what came of playing placements that a rule had left out.

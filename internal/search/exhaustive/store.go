@@ -3,41 +3,47 @@ package exhaustive
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path"
+	"path/filepath"
+	"slices"
 
 	"github.com/holdfast-go/holdfast/internal/disk"
-	"github.com/holdfast-go/holdfast/internal/input"
+	"github.com/holdfast-go/holdfast/internal/search"
 	"github.com/holdfast-go/holdfast/internal/suite"
 )
 
-// PageFile is the file of a directory that shows the results in a browser.
-const PageFile = "exhaustive.html"
+// kindName is the name of [Kind].
+const kindName = "exhaustive"
 
-// Directory is what a directory of such results holds: a document, and of each
-// cause the scenario of the first run and what is left of it.
-var Directory = disk.Kind{
-	Index:    "exhaustive.json",
-	Patterns: []string{PageFile, "finds/*.yaml", "finds/*.txt"},
-	Names: func(doc []byte) ([]string, error) {
-		var r Results
-		if err := documents.Unmarshal(doc, &r); err != nil {
-			return nil, err
+// Kind is how results are stored, read and merged: a document, and for each cause the
+// scenario of the first run and what is left of it.
+var Kind = search.Kind[Results]{
+	Name:     kindName,
+	Patterns: []string{"finds/*.yaml", "finds/*.txt"},
+	Write: func(dir suite.Dir, r Results) error {
+		files := r.files()
+		if len(files) > 0 {
+			if err := os.MkdirAll(dir.File("finds"), 0o755); err != nil {
+				return fmt.Errorf("write finds: %w", err)
+			}
 		}
-		if r.Schema != Schema {
-			return nil, errors.New(input.Sprintf("the schema is %q, not %q", r.Schema, Schema))
+		for name, text := range files {
+			if err := disk.Bytes(dir.File(name), []byte(text)); err != nil {
+				return fmt.Errorf("write find: %w", err)
+			}
 		}
-		names := []string{PageFile}
-		for name := range r.files() {
-			names = append(names, name)
-		}
-		return names, nil
+		return nil
 	},
 }
 
+// Files implements [search.Results].
+func (r Results) Files() []string { return slices.Sorted(maps.Keys(r.files())) }
+
 // files are the files of the causes, with what is in them. It names them in the
 // results.
-func (r *Results) files() map[string]string {
+func (r Results) files() map[string]string {
 	all := map[string]string{}
 	keep := func(name, text string) string {
 		if text == "" {
@@ -60,30 +66,23 @@ func (r *Results) files() map[string]string {
 	return all
 }
 
-// Store writes results to a directory, and says where in them.
-func (r *Results) Store(out *disk.Dir, dir suite.Dir) error { return r.store(out, dir, r) }
+// Store writes results to a directory, and names their files in them.
+func (r Results) Store(out *disk.Dir, dir suite.Dir) error {
+	return Kind.Replace(out, r, func() error { return Kind.Save(dir, r) })
+}
 
-// Store writes joined results to a directory, and says where in them.
-func (m *Merged) Store(out *disk.Dir, dir suite.Dir) error { return m.Results.store(out, dir, m) }
-
-func (r *Results) store(out *disk.Dir, dir suite.Dir, doc any) error {
-	r.Dir = dir
-	files := r.files()
-	names := []string{PageFile}
-	for name := range files {
-		names = append(names, name)
+// Before are the results with which a command continues; nil if there are none.
+func Before(dir string) (*Results, error) {
+	if _, err := os.Stat(filepath.Join(dir, Kind.Index())); errors.Is(err, os.ErrNotExist) {
+		return nil, nil
 	}
-	return out.Replace(names, func() error {
-		if len(files) > 0 {
-			if err := os.MkdirAll(dir.File("finds"), 0o755); err != nil {
-				return fmt.Errorf("write finds: %w", err)
-			}
-		}
-		for name, text := range files {
-			if err := disk.Bytes(dir.File(name), []byte(text)); err != nil {
-				return fmt.Errorf("write find: %w", err)
-			}
-		}
-		return disk.JSON(dir.File(Directory.Index), doc)
-	})
+	r, err := Kind.Read(dir)
+	if err != nil {
+		return nil, err
+	}
+	parts := r.Parts()
+	if len(parts) > 1 {
+		return nil, fmt.Errorf("%w: %s holds several shards, joined", ErrOther, dir)
+	}
+	return &parts[0], nil
 }

@@ -1,131 +1,139 @@
 package explore
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/holdfast-go/holdfast/internal/input"
+	"github.com/holdfast-go/holdfast/internal/search"
 	"github.com/holdfast-go/holdfast/internal/suite"
+	"github.com/holdfast-go/holdfast/scenarios"
 )
 
-// Merged is what shards of one exploration have shown together.
-type Merged struct {
-	// Results add the shards up; they follow from them. Files are named of
-	// those finds that are kept, see [Read].
-	Results
-	// Shards are what each has shown by itself, in order. The files they name
-	// were in their own directories.
-	Shards []Results `json:"shards"`
-	// Missing are the shards that are not there, or were interrupted.
-	Missing []int `json:"missing,omitempty"`
+// Kind is how explorations are stored, read and merged. Of a cause that several shards
+// have seen, a merge keeps the find of the lowest seed, among those that have files.
+var Kind = search.Kind[Results]{
+	Name:     "explore",
+	Patterns: []string{"finds/*.yaml", "finds/*.jsonl", "finds/*.txt"},
+	Copies:   copiesOf,
 }
 
-// Read reads the results of an exploration, of one of its shards, or of several
-// that were merged. Of a cause that several shards have seen, the find of the
-// lowest seed is kept, among those that were written to files.
-func Read(from io.Reader) (Merged, error) {
-	var m Merged
-	doc, err := input.ReadAll(from, input.MaxDocument)
-	if err == nil {
-		err = documents.Unmarshal(doc, &m)
-	}
-	if err != nil {
-		return m, fmt.Errorf("read exploration: %w", err)
-	}
-	if len(m.Shards) == 0 {
-		m.Shards = []Results{m.Results}
-	}
-	for i, r := range m.Shards {
-		if err := r.check(); err != nil {
-			return m, fmt.Errorf("read exploration: %w", err)
-		}
-		if what := m.Shards[0].differs(r); what != "" || i > 0 && r.Shard <= m.Shards[i-1].Shard {
-			return m, errors.New("read exploration: its shards are not shards of one exploration")
-		}
-	}
-	return sum(m.Shards), nil
+// About implements [search.Results].
+func (r Results) About() []search.Option {
+	return []search.Option{{Name: "lock", Value: r.Lock}, {Name: "seed", Value: r.Seed}, {Name: "number of runs", Value: r.Budget}, {Name: "vocabulary", Value: r.Vocabulary}}
 }
 
-// check refuses what no exploration writes.
-func (r Results) check() error {
-	switch {
-	case r.Schema != Schema:
-		return errors.New(input.Sprintf("its schema is %q, not %s", r.Schema, Schema))
-	case r.Of < 1 || r.Shard < 1 || r.Shard > r.Of:
-		return fmt.Errorf("shard %d of %d is none", r.Shard, r.Of)
+// Parts implements [search.Results].
+func (r Results) Parts() []Results {
+	if len(r.Shards) > 0 {
+		return r.Shards
 	}
-	for _, c := range r.Causes {
-		if c.Key != c.Cause.Key() || strings.ContainsAny(c.Key, `/\`) {
-			return errors.New(input.Sprintf("%q is not the key of %s", c.Key, c.Cause.Key()))
+	return []Results{r}
+}
+
+// Played implements [search.Results].
+func (r Results) Played() int { return r.Runs }
+
+// Whole implements [search.Results].
+func (r Results) Whole() bool { return !r.Interrupted }
+
+// Flaws implements [search.Results].
+func (r Results) Flaws() []string { return r.Defects }
+
+// Check implements [search.Results]. The key of a cause is the name of a file.
+func (r Results) Check() error {
+	for _, part := range append(r.Parts(), r) {
+		for _, c := range part.Causes {
+			if c.Key != c.Cause.Key() || strings.ContainsAny(c.Key, `/\`) {
+				return errors.New(input.Sprintf("%q is not the key of %s", c.Key, c.Cause.Key()))
+			}
 		}
 	}
 	return nil
 }
 
-// Merge joins shards of one exploration. The order and the number of merges do not
-// change the result. A shard plays its runs in the same order every time, so of a shard
-// that is in both the play with more runs counts. The error names a difference: of the
-// explorations, of two plays of as many runs, or of the runs with which both begin.
-func Merge(a, b Merged) (Merged, error) {
-	shards := slices.Clone(a.Shards)
-	for _, s := range b.Shards {
-		if what := shards[0].differs(s); what != "" {
-			return Merged{}, fmt.Errorf("they are shards of different explorations: %s", what)
-		}
-		i, both := slices.BinarySearchFunc(shards, s.Shard, func(r Results, shard int) int { return r.Shard - shard })
-		if !both {
-			shards = slices.Insert(shards, i, s)
-			continue
-		}
-		whole, err := longer(shards[i], s)
-		if err != nil {
-			return Merged{}, fmt.Errorf("shard %d is there twice, and not the same: %w", s.Shard, err)
-		}
-		shards[i] = whole
+// Exceeds implements [search.Results].
+func (r Results) Exceeds(longer Results) string {
+	switch {
+	case r.Violated > longer.Violated:
+		return "violated"
+	case r.Unknown > longer.Unknown:
+		return "unknown"
+	case r.Ops > longer.Ops:
+		return "ops"
+	case r.Commands > longer.Commands:
+		return "commands"
 	}
-	return sum(shards), nil
-}
-
-// differs names the first difference of two explorations, or returns "".
-func (r Results) differs(o Results) string {
-	for _, f := range []struct {
-		what string
-		a, b any
-	}{
-		{"version", r.Version, o.Version}, {"lock", r.Lock, o.Lock}, {"seed", r.Seed, o.Seed}, {"number of shards", r.Of, o.Of},
-		{"number of runs", r.Budget, o.Budget}, {"vocabulary", r.Vocabulary, o.Vocabulary},
-	} {
-		if !reflect.DeepEqual(f.a, f.b) {
-			return fmt.Sprintf("the %s is %v in one and %v in the other", f.what, f.a, f.b)
+	for _, c := range r.Causes {
+		if !slices.ContainsFunc(longer.Causes, func(d Found) bool {
+			return d.Key == c.Key && d.Count >= c.Count && d.FirstSeed == c.FirstSeed && d.HistorySHA256 == c.HistorySHA256
+		}) {
+			return c.Key
 		}
 	}
 	return ""
 }
 
-// longer is the one of two plays of a shard that holds the other.
-func longer(a, b Results) (Results, error) {
-	if a.Runs > b.Runs {
-		a, b = b, a
+// Sum implements [search.Results].
+func (r Results) Sum(e search.Envelope, shards []Results) Results {
+	t := NewTally(Results{Envelope: e, Lock: r.Lock, Seed: r.Seed, Budget: r.Budget, Vocabulary: r.Vocabulary, Shards: shards})
+	for _, s := range shards {
+		t.addShard(s)
 	}
-	if a.Runs < b.Runs {
-		if what := a.exceeds(b); what != "" {
-			return b, fmt.Errorf("%d runs have shown more than %d runs: %s", a.Runs, b.Runs, what)
+	all := t.Finish()
+	recall(all.Catalogue, all.Causes)
+	return all
+}
+
+// addShard adds the runs of a shard.
+func (t *Tally) addShard(s Results) {
+	t.Runs += s.Runs
+	t.Unknown += s.Unknown
+	t.Violated += s.Violated
+	t.Ops += s.Ops
+	t.Commands += s.Commands
+	t.VirtualMS += s.VirtualMS
+	t.WallMS += s.WallMS
+	t.Defects = append(t.Defects, s.Defects...)
+	if t.Catalogue == nil {
+		t.Catalogue = slices.Clone(s.Catalogue)
+	}
+	for why, n := range s.Reasons {
+		t.Reasons[why] += n
+	}
+	for _, c := range s.Coverage {
+		t.Coverage[c.Cell] += c.Hits
+	}
+	for _, f := range s.Strikes {
+		t.strikes[f.Fault] += f.Runs
+	}
+	for _, c := range s.Causes {
+		have := t.causes[c.Key]
+		if have == nil {
+			t.causes[c.Key] = &c
+			continue
 		}
-		return b, nil
+		count, known := have.Count+c.Count, have.Known || c.Known
+		if cmp.Or(when(c.Scenario == "")-when(have.Scenario == ""), cmp.Compare(c.FirstSeed, have.FirstSeed)) < 0 {
+			*have = c // of those with files, the one of the lowest seed
+		}
+		have.Count, have.Known = count, known
 	}
-	if field := unlike(a, b); field != "" {
-		return a, fmt.Errorf("%s differs", field)
+}
+
+// sameFind reports whether two results tell of the same find, from the same play
+// of its run: its files are the same in both.
+func sameFind(a, b Found) bool {
+	alone := func(f Found) Found {
+		f.Count, f.Under, f.Known = 0, "", false
+		return f
 	}
-	return slices.MinFunc([]Results{a, b}, func(x, y Results) int {
-		return cmp.Or(when(x.Interrupted)-when(y.Interrupted), bytes.Compare(encoded(x), encoded(y)))
-	}), nil
+	return reflect.DeepEqual(alone(a), alone(b))
 }
 
 func when(is bool) int {
@@ -135,44 +143,61 @@ func when(is bool) int {
 	return 0
 }
 
-// exceeds names something that these results have shown and others, which begin with the
-// same runs, have not; "" if there is nothing.
-func (r Results) exceeds(o Results) string {
-	switch {
-	case r.Violated > o.Violated:
-		return "violated"
-	case r.Unknown > o.Unknown:
-		return "unknown"
-	case r.Ops > o.Ops:
-		return "ops"
-	}
-	for _, c := range r.Causes {
-		if !slices.ContainsFunc(o.Causes, func(d Found) bool {
-			return d.Key == c.Key && d.Count >= c.Count && d.FirstSeed == c.FirstSeed && d.HistorySHA256 == c.HistorySHA256
-		}) {
-			return c.Key
+// copiesOf are the files of the causes. The error names a missing or changed file.
+func copiesOf(from []search.Stored[Results], merged Results) ([]string, error) {
+	var copies []string
+	for _, c := range merged.Causes {
+		named := filesNamed(c)
+		if len(named) == 0 {
+			continue
 		}
+		i := slices.IndexFunc(from, func(s search.Stored[Results]) bool {
+			return slices.ContainsFunc(s.Results.Causes, func(f Found) bool { return sameFind(f, c) })
+		})
+		dir := from[i].Dir
+		there := filesOf(dir, c)
+		for _, name := range named {
+			if !slices.Contains(there, dir.File(filepath.FromSlash(name))) {
+				return nil, fmt.Errorf("%s: %s is missing", dir, name)
+			}
+		}
+		for _, file := range there {
+			if strings.HasSuffix(file, ".yaml") {
+				if _, err := scenarios.Load(file); err != nil {
+					return nil, err
+				}
+			}
+		}
+		if c.History != "" {
+			path := dir.File(filepath.FromSlash(c.History))
+			switch hash, err := suite.HashOf(path); {
+			case err != nil:
+				return nil, err
+			case hash != c.HistorySHA256:
+				return nil, fmt.Errorf("%s changed since the run: the hash is not the one in explore.json", path)
+			}
+		}
+		copies = append(copies, there...)
 	}
-	return ""
+	return copies, nil
 }
 
-// unlike names the first field in which two plays of as many runs differ. It ignores the
-// duration, the command, the interruption, the catalogue, and the files of the finds.
-func unlike(a, b Results) string {
-	for _, r := range []*Results{&a, &b} {
-		r.Command, r.Interrupted, r.WallMS, r.Catalogue, r.Causes = "", false, 0, nil, slices.Clone(r.Causes)
-		for i, c := range r.Causes {
-			r.Causes[i] = Found{Key: c.Key, Cause: c.Cause, Count: c.Count, FirstSeed: c.FirstSeed, HistorySHA256: c.HistorySHA256}
-		}
-		slices.SortFunc(r.Causes, func(x, y Found) int { return strings.Compare(x.Key, y.Key) })
+// filesNamed are the files that a find names.
+func filesNamed(f Found) []string {
+	named := []string{f.Scenario, f.History}
+	if s := f.Shrunk; s != nil {
+		named = append(named, s.Scenario, s.History, s.Story)
 	}
-	return suite.Difference(a, b)
+	return slices.DeleteFunc(named, func(name string) bool { return name == "" })
 }
 
-func encoded(r Results) []byte {
-	b, err := json.Marshal(r)
-	if err != nil {
-		panic("explore: write results: " + err.Error()) // they were read from JSON
+// filesOf are the files of a find that are there.
+func filesOf(dir suite.Dir, f Found) []string {
+	var there []string
+	for _, name := range (Results{Causes: []Found{f}}).Files() {
+		if file := dir.File(filepath.FromSlash(name)); suite.Exists(file) {
+			there = append(there, file)
+		}
 	}
-	return b
+	return there
 }

@@ -18,21 +18,9 @@ import (
 	"github.com/holdfast-go/holdfast/reports/results"
 )
 
-// PageFile is the file of a directory that shows the results in a browser.
-const PageFile = "explore.html"
-
 // HTML writes the results as one page, with the pictures of the finds whose
 // histories are in the directory.
 func (p Printed) HTML(w io.Writer) error { return p.page().HTML(w) }
-
-// HTML writes the results of the shards together as one page.
-func (m PrintedShards) HTML(w io.Writer) error {
-	p := m.Printed.page()
-	if n := len(m.All.Missing); n > 0 {
-		p.Lacks(suite.MissingShards(m.All.Missing, m.All.Of))
-	}
-	return p.HTML(w)
-}
 
 func (p Printed) page() searches.Page {
 	distinct := Distinct(p.Causes)
@@ -77,6 +65,7 @@ func (p Printed) page() searches.Page {
 		page.Tables = append(page.Tables, p.recallTable())
 	}
 	page.NotPlayed = p.open()
+	page.Lacks(p.Lacks())
 	return page
 }
 
@@ -209,7 +198,7 @@ func (r Results) open() []string {
 			all = append(all, english.Count(n, "run")+" of those asked for.")
 		}
 	}
-	if r.Shard > 0 && r.Of > 1 {
+	if r.IsShard() {
 		all = append(all, fmt.Sprintf("The runs of the other shards: this is shard %d of %d.", r.Shard, r.Of))
 	}
 	if n := len(r.coverage().Holes(r.Vocabulary.Faults)); n > 0 {

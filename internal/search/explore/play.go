@@ -12,7 +12,6 @@ import (
 	"github.com/holdfast-go/holdfast/internal/search"
 	"github.com/holdfast-go/holdfast/internal/search/explore/draw"
 	"github.com/holdfast-go/holdfast/internal/suite"
-	"github.com/holdfast-go/holdfast/internal/version"
 )
 
 // batch is the number of runs that the coverage of all earlier ones steers. A batch is
@@ -53,7 +52,8 @@ type Exploration struct {
 // New is an exploration that has played nothing yet.
 func New(o Options) *Exploration {
 	x := &Exploration{Options: o, waiting: map[int]suite.Answer{}, steer: make(chan []draw.Cell, 1), tally: NewTally(Results{
-		Version: version.Holdfast, Command: o.Command, Lock: o.Lock, Seed: o.Seed, Shard: o.Shard.Index, Of: o.Shard.Of, Budget: o.Runs, Vocabulary: o.Vocabulary,
+		Envelope: search.Envelope{Header: search.NewHeader(Kind.Name, o.Command), Shard: o.Shard.Index, Of: o.Shard.Of},
+		Lock:     o.Lock, Seed: o.Seed, Budget: o.Runs, Vocabulary: o.Vocabulary,
 	})}
 	x.holes = x.tally.Coverage.Holes(o.Vocabulary.Faults)
 	return x

@@ -70,7 +70,7 @@ func TestResultsDoNotDependOnTheOrderOfAnswers(t *testing.T) {
 func TestStoredResultsCanBeMerged(t *testing.T) {
 	logging.Disable()
 	dir := t.TempDir()
-	out, err := disk.Open(dir, explore.Directory)
+	out, err := disk.Open(dir, explore.Kind.Directory())
 	must.Succeed(t, err)
 	o := explore.Options{Lock: "set-px-lua", Seed: 1, Runs: 60, Shard: suite.Shard{Index: 1, Of: 1}, Vocabulary: vocabulary(t, false), Runner: here{1}}
 	x := explore.New(o)
@@ -79,12 +79,12 @@ func TestStoredResultsCanBeMerged(t *testing.T) {
 	if r, err = x.Store(t.Context(), out, suite.Dir(dir), r, func(string) {}); err != nil {
 		t.Fatal(err)
 	}
-	merged, err := explore.MergeDirs([]string{dir, dir})
+	merged, err := explore.Kind.MergeDirs([]string{dir, dir})
 	must.Succeed(t, err)
-	if diff := cmp.Diff(r.Causes, merged.Causes); diff != "" || len(r.Causes) != 1 {
+	if diff := cmp.Diff(r.Causes, merged.Results.Causes); diff != "" || len(r.Causes) != 1 {
 		t.Errorf("the directory holds other causes:\n%s", diff)
 	}
-	if o.Known, err = explore.ReadKnown(suite.Dir(dir).File(explore.Index)); err != nil {
+	if o.Known, err = explore.ReadKnown(suite.Dir(dir).File(explore.Kind.Index())); err != nil {
 		t.Fatal(err)
 	}
 	again, err := explore.New(o).Play(t.Context(), func(string) {})

@@ -41,7 +41,11 @@ func (p Printed) print(w io.Writer, before, after string) error {
 	if err := p.recalled(w, before, after); err != nil {
 		return err
 	}
-	if _, err := fmt.Fprintln(w, strings.Join(p.sentences(), "\n")); err != nil {
+	lines := p.sentences()
+	if all := p.Together(len(p.Shards)); all != "" {
+		lines = append(lines, all)
+	}
+	if _, err := fmt.Fprintln(w, strings.Join(lines, "\n")); err != nil {
 		return err
 	}
 	return p.story(w, before, after)

@@ -9,22 +9,13 @@ import (
 	"github.com/holdfast-go/holdfast/internal/search/shrink"
 )
 
-// Schema names the format of [Results] as JSON.
-const Schema = "holdfast-explore/1"
-
 // Results is what one exploration, or one shard of it, has shown.
 type Results struct {
-	Schema     string          `json:"schema"`
-	Version    string          `json:"version"`
-	Command    string          `json:"command"` // how to do it again
+	search.Envelope
 	Lock       string          `json:"lock"`
 	Seed       uint64          `json:"seed"`             // of the first run of the first shard
-	Shard      int             `json:"shard"`            // from 1; 0 for those of [Merged] together
-	Of         int             `json:"of"`               // shards
 	Budget     int             `json:"budget,omitempty"` // runs to play, of all shards together; 0 for as many as time allows
 	Vocabulary draw.Vocabulary `json:"vocabulary"`
-	// Interrupted says that it was to go on.
-	Interrupted bool `json:"interrupted,omitempty"`
 
 	Runs     int            `json:"runs"`              // played
 	Unknown  int            `json:"unknown"`           // of them, proved nothing
@@ -42,6 +33,10 @@ type Results struct {
 	Commands  int     `json:"commands"` // Redis commands that servers executed
 	VirtualMS float64 `json:"virtual_ms"`
 	WallMS    float64 `json:"wall_ms"`
+
+	// Shards are what each shard has shown by itself, in order, if these results add
+	// several up. The files that they name are in their own directories.
+	Shards []Results `json:"shards,omitempty"`
 }
 
 // Found is a cause and how often it was seen.
@@ -186,7 +181,7 @@ type Tally struct {
 
 // NewTally begins to add up; about says what the results are of.
 func NewTally(about Results) *Tally {
-	about.Schema, about.Reasons = Schema, map[string]int{}
+	about.Schema, about.Kind, about.Reasons = search.Schema, Kind.Name, map[string]int{}
 	return &Tally{Results: about, Coverage: draw.Coverage{}, causes: map[string]*Found{}, samples: map[string][]sample{}, strikes: map[string]int{}}
 }
 

@@ -35,7 +35,7 @@ func (r Results) totals() string {
 	text := fmt.Sprintf("%s of %s: %d violated a promise, by %s; %d proved nothing. %s of virtual time and %s in %s, %.0f runs/s.",
 		english.Count(r.Runs, "run"), r.Lock, r.Violated, english.Count(len(Distinct(r.Causes)), "hazard"), r.Unknown,
 		span(r.VirtualMS), english.Count(r.Ops, "operation"), span(r.WallMS), rate)
-	if r.Of > 1 && r.Shard > 0 {
+	if r.IsShard() {
 		text = fmt.Sprintf("shard %d of %d: ", r.Shard, r.Of) + text
 	}
 	return text

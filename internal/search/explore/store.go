@@ -10,28 +10,14 @@ import (
 	"slices"
 
 	"github.com/holdfast-go/holdfast/internal/disk"
-	"github.com/holdfast-go/holdfast/internal/input"
 	"github.com/holdfast-go/holdfast/internal/search"
 	"github.com/holdfast-go/holdfast/internal/suite"
 )
 
-// Index is the file of a directory that holds the results as JSON.
-const Index = "explore.json"
-
-// Directory is what a directory of an exploration holds.
-var Directory = disk.Kind{
-	Index:    Index,
-	Patterns: []string{PageFile, "finds/*.yaml", "finds/*.jsonl", "finds/*.txt"},
-	Names: func(doc []byte) ([]string, error) {
-		r, err := decode(doc)
-		return files(r.Causes), err
-	},
-}
-
-// files are the files that may be written beside the index, for some finds.
-func files(causes []Found) []string {
-	names := []string{PageFile}
-	for _, c := range causes {
+// Files implements [search.Results].
+func (r Results) Files() []string {
+	var names []string
+	for _, c := range r.Causes {
 		for _, ext := range []string{".yaml", ".jsonl", ".shrunk.yaml", ".shrunk.jsonl", ".shrunk.txt"} {
 			names = append(names, "finds/"+c.Key+ext)
 		}
@@ -39,30 +25,11 @@ func files(causes []Found) []string {
 	return names
 }
 
-// documents says how strictly results are read again: a later version may have
-// written more.
-var documents = input.JSON{Unknown: true, Null: true}
-
-func decode(doc []byte) (Results, error) {
-	var r Results
-	if err := documents.Unmarshal(doc, &r); err != nil {
-		return r, err
-	}
-	if r.Schema != Schema {
-		return Results{}, errors.New(input.Sprintf("the schema is %q, not %q", r.Schema, Schema))
-	}
-	return r, nil
-}
-
-// ReadKnown reads the causes of another exploration from its [Index].
+// ReadKnown reads the causes of another exploration from its document.
 func ReadKnown(path string) ([]search.Cause, error) {
-	doc, err := input.ReadFile(path, input.MaxDocument)
+	r, err := Kind.ReadFile(path)
 	if err != nil {
 		return nil, err
-	}
-	r, err := decode(doc)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	var known []search.Cause
 	for _, c := range r.Causes {
@@ -78,7 +45,7 @@ func ReadKnown(path string) ([]search.Cause, error) {
 func (x *Exploration) Store(ctx context.Context, out *disk.Dir, dir suite.Dir, r Results, progress func(string)) (Results, error) {
 	stored := r
 	stored.Causes = slices.Clone(r.Causes)
-	err := out.Replace(files(r.Causes), func() error { return x.store(ctx, dir, &stored, progress) })
+	err := Kind.Replace(out, r, func() error { return x.store(ctx, dir, &stored, progress) })
 	if err != nil {
 		return r, err
 	}
@@ -95,7 +62,7 @@ func (x *Exploration) store(ctx context.Context, dir suite.Dir, r *Results, prog
 	}
 	early := *r
 	early.Interrupted = true // should somebody kill the command from here on
-	if err := disk.JSON(dir.File(Index), early); err != nil {
+	if err := Kind.Save(dir, early); err != nil {
 		return err
 	}
 	if x.Shrink {
@@ -113,7 +80,7 @@ func (x *Exploration) store(ctx context.Context, dir suite.Dir, r *Results, prog
 		}
 	}
 	r.Interrupted = r.Interrupted || ctx.Err() != nil
-	return disk.JSON(dir.File(Index), r)
+	return Kind.Save(dir, *r)
 }
 
 // keepFinds writes the scenario and the history of every find.

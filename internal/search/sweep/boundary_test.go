@@ -76,7 +76,8 @@ func TestBisectStops(t *testing.T) {
 // seeds. It is told as a bound, and never as a boundary.
 func TestChanceHasNoBoundary(t *testing.T) {
 	for _, seeds := range []int{60, 2000} {
-		r := made(t, 1, []string{"pause=5s,8s,10s"}, Part{Shard: 1, Complete: true, Counts: []Count{{Runs: seeds}, {Runs: seeds, Overlaps: seeds / 50}, {Runs: seeds, Overlaps: seeds}}})
+		r := made(t, []string{"pause=5s,8s,10s"})
+		r.take([]Count{{Runs: seeds}, {Runs: seeds, Overlaps: seeds / 50}, {Runs: seeds, Overlaps: seeds}})
 		found, err := r.boundaries(0, func(Point) (Count, error) {
 			t.Error("it plays more values")
 			return Count{Runs: seeds}, nil

@@ -1,100 +1,122 @@
 package sweep
 
 import (
-	"cmp"
-	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/holdfast-go/holdfast/internal/disk"
+	"github.com/holdfast-go/holdfast/internal/search"
+	"github.com/holdfast-go/holdfast/internal/suite"
+	"github.com/holdfast-go/holdfast/scenarios"
 )
 
-// Merge joins results of the same sweep. The order does not matter, and neither
-// does it to merge one twice; of a shard that was interrupted and played again
-// the whole one counts, or the one with more runs. An error says in what the
-// results differ.
-func Merge(results ...*Result) (*Result, error) {
-	if len(results) == 0 {
-		return nil, errors.New("merge sweeps: there is none")
-	}
-	first := results[0]
-	all := *first
-	all.Parts, all.Boundaries = nil, nil
-	for _, r := range results {
-		if why := first.differs(r); why != "" {
-			return nil, fmt.Errorf("merge sweeps: they are not of the same sweep: their %s differ", why)
+// kindName is the name of [Kind].
+const kindName = "sweep"
+
+// pictureFile is the file beside the document with the picture.
+const pictureFile = "sweep.svg"
+
+// Kind is how sweeps are stored, read and merged.
+var Kind = search.Kind[*Result]{
+	Name:     kindName,
+	Patterns: []string{pictureFile},
+	Write: func(dir suite.Dir, r *Result) error {
+		picture, err := r.picture()
+		if err != nil {
+			return err
 		}
-		for _, part := range r.Parts {
-			if err := all.join(part); err != nil {
-				return nil, err
-			}
-		}
-		all.Interrupted = all.Interrupted && r.Interrupted // what one left out, another may have
-		all.Command = min(all.Command, r.Command)
-		if compareBoundaries(r.Boundaries, all.Boundaries) > 0 {
-			all.Boundaries = slices.Clone(r.Boundaries)
-		}
-	}
-	all.add()
-	return &all, nil
+		return disk.Bytes(dir.File(pictureFile), picture)
+	},
 }
 
-// compareBoundaries orders what was found by where overlaps begin: more is
-// better, and so is closer.
-func compareBoundaries(a, b []Boundary) int {
-	width := func(b Boundary) Value { return abs(b.With - b.Without) }
-	return cmp.Or(len(a)-len(b), slices.CompareFunc(a, b, func(x, y Boundary) int {
-		return cmp.Or(cmp.Compare(width(y), width(x)), cmp.Compare(x.Without, y.Without), compareCounts([]Count{x.CountWithout, x.CountWith}, []Count{y.CountWithout, y.CountWith}))
-	}))
+// Store writes the result to a directory, or leaves the directory as it was.
+func (r *Result) Store(out *disk.Dir, dir suite.Dir) error {
+	return Kind.Replace(out, r, func() error { return Kind.Save(dir, r) })
 }
 
-// compareCounts orders counts, so that a merge takes the same one in every order.
-func compareCounts(a, b []Count) int {
-	return slices.CompareFunc(a, b, func(x, y Count) int {
-		return cmp.Or(x.Runs-y.Runs, x.Overlaps-y.Overlaps, x.Lost-y.Lost, x.OverlapsUnknown-y.OverlapsUnknown, x.LostUnknown-y.LostUnknown)
-	})
+// About implements [search.Results].
+func (r *Result) About() []search.Option {
+	return []search.Option{{Name: "scenario", Value: r.Source}, {Name: "lock", Value: r.Lock}, {Name: "list of parameters", Value: r.Over}, {Name: "first seed", Value: r.Seed}, {Name: "number of seeds", Value: r.Seeds}}
 }
 
-// join takes over a part, unless there is as good a one already.
-func (r *Result) join(part Part) error {
-	i := slices.IndexFunc(r.Parts, func(p Part) bool { return p.Shard == part.Shard })
-	if i < 0 {
-		r.Parts = append(r.Parts, part)
-		return nil
+// Parts implements [search.Results].
+func (r *Result) Parts() []*Result {
+	if len(r.Shards) > 0 {
+		return r.Shards
 	}
-	have := r.Parts[i]
-	switch {
-	case have.Complete && part.Complete:
-		if !slices.Equal(have.Counts, part.Counts) {
-			return fmt.Errorf("merge sweeps: shard %d was played twice, and came out differently", part.Shard)
+	alone := *r
+	alone.Points = nil
+	return []*Result{&alone}
+}
+
+// Sum implements [search.Results].
+func (r *Result) Sum(e search.Envelope, shards []*Result) *Result {
+	all := *r
+	all.Envelope, all.Shards, all.Boundaries = e, shards, nil
+	if e.Of == 1 {
+		all.Boundaries = r.Boundaries
+	}
+	counts := make([]Count, len(r.Counts))
+	for _, s := range shards {
+		for i, c := range s.Counts {
+			counts[i] = counts[i].plus(c)
 		}
-	case part.Complete, !have.Complete && cmp.Or(runs(part)-runs(have), compareCounts(part.Counts, have.Counts)) > 0:
-		r.Parts[i] = part
 	}
-	return nil
+	all.take(counts)
+	return &all
 }
 
-func runs(p Part) int {
+// Files implements [search.Results].
+func (r *Result) Files() []string { return []string{pictureFile} }
+
+// Flaws implements [search.Results]. A sweep with a defect is not stored as whole.
+func (r *Result) Flaws() []string { return nil }
+
+// Played implements [search.Results].
+func (r *Result) Played() int {
 	n := 0
-	for _, c := range p.Counts {
+	for _, c := range r.Counts {
 		n += c.Runs
 	}
 	return n
 }
 
-// differs names what two results cannot be merged for, or is "".
-func (r *Result) differs(s *Result) string {
-	switch {
-	case r.Version != s.Version:
-		return "versions of holdfast"
-	case r.Source != s.Source:
-		return "scenarios"
-	case r.Lock != s.Lock:
-		return "locks"
-	case !slices.Equal(r.Over, s.Over):
-		return "parameters"
-	case r.Seed != s.Seed || r.Seeds != s.Seeds:
-		return "seeds"
-	case r.Shards != s.Shards:
-		return "numbers of shards"
+// Whole implements [search.Results].
+func (r *Result) Whole() bool {
+	each := suite.Shard{Index: r.Shard, Of: r.Of}.Size(r.Seeds)
+	return !r.Interrupted && !slices.ContainsFunc(r.Counts, func(c Count) bool { return c.Runs != each })
+}
+
+// Exceeds implements [search.Results]. Two plays that were interrupted may have played
+// other runs.
+func (r *Result) Exceeds(longer *Result) string {
+	if !longer.Whole() {
+		return ""
+	}
+	for i, c := range r.Counts {
+		if d := longer.Counts[i]; c.Overlaps > d.Overlaps || c.Lost > d.Lost || c.OverlapsUnknown > d.OverlapsUnknown || c.LostUnknown > d.LostUnknown {
+			return fmt.Sprintf("the count at point %d", i+1)
+		}
 	}
 	return ""
+}
+
+// Check implements [search.Results]. It computes the derived fields anew.
+func (r *Result) Check() error {
+	s, err := scenarios.Parse(r.Scenario+".yaml", []byte(r.Source))
+	if err != nil {
+		return err
+	}
+	if r.plan, err = NewPlan(s, r.Over); err != nil {
+		return err
+	}
+	points := len(r.plan.Points())
+	for _, s := range append(slices.Clone(r.Shards), r) {
+		if len(s.Counts) != points {
+			return fmt.Errorf("shard %d has %d counts for %d points", s.Shard, len(s.Counts), points)
+		}
+		s.plan = r.plan
+	}
+	r.take(r.Counts)
+	return nil
 }

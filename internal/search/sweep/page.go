@@ -1,19 +1,11 @@
 package sweep
 
 import (
-	"bytes"
-	_ "embed"
-	"fmt"
 	"html/template"
 	"io"
 
-	"github.com/holdfast-go/holdfast/reports"
+	"github.com/holdfast-go/holdfast/internal/pages/searches"
 )
-
-//go:embed page.tmpl
-var pageSource string
-
-var page = template.Must(template.New("page").Parse(pageSource))
 
 // HTML writes the sweep as one page.
 func (r *Result) HTML(w io.Writer) error {
@@ -21,30 +13,15 @@ func (r *Result) HTML(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	page, err := r.page(picture)
-	if err != nil {
-		return err
-	}
-	_, err = w.Write(page)
-	return err
-}
-
-// page is the sweep as one HTML file that needs nothing else, with a picture
-// of [Result.picture].
-func (r *Result) page(picture []byte) ([]byte, error) {
 	table := r.Table()
-	var b bytes.Buffer
-	interrupted := ""
+	p := searches.Page{
+		Kind: "sweep", Asked: r.plan.Scenario.Title, Command: r.Command, Version: r.Version, Bound: r.Sentences(),
+		Chart: template.HTML(picture), Tables: []searches.Table{{Title: "Numbers", Head: table[0], Rows: table[1:], Words: 1}},
+		Texts: []searches.Text{{Title: "The scenario, as a file", Body: r.Source, Folded: true}},
+	}
 	if r.Interrupted {
-		interrupted = InterruptedWords
+		p.Interrupted = InterruptedWords + "."
 	}
-	err := page.Execute(&b, map[string]any{
-		"Style": reports.Style(), "Title": r.plan.Scenario.Title, "Name": r.Scenario, "Lock": r.Lock, "Story": r.plan.Scenario.Story,
-		"Sentences": r.Sentences(), "Picture": template.HTML(picture), "Head": table[0], "Rows": table[1:],
-		"Interrupted": interrupted, "Command": r.Command, "Version": r.Version, "Source": r.Source,
-	})
-	if err != nil {
-		return nil, fmt.Errorf("write page: %w", err)
-	}
-	return b.Bytes(), nil
+	p.Lacks(r.Lacks())
+	return p.HTML(w)
 }

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/holdfast-go/holdfast/internal/suite"
-	"github.com/holdfast-go/holdfast/internal/version"
 )
 
 // Options say how to play a plan.
@@ -40,7 +39,7 @@ type Played struct {
 // Play plays every point of a plan, and then looks for where overlaps begin. The
 // result of an interrupted sweep says that it is.
 func Play(ctx context.Context, o Options) (*Played, error) {
-	r, err := newResult(o.Plan, o.Lock, version.Holdfast, o.Command, o.Over, o.Seed, o.Seeds, o.Shard.Of)
+	r, err := newResult(o)
 	if err != nil {
 		return nil, err
 	}
@@ -49,11 +48,7 @@ func Play(ctx context.Context, o Options) (*Played, error) {
 	if err != nil {
 		return nil, err
 	}
-	part := Part{Shard: o.Shard.Index, Counts: counts, Complete: len(p.Defects) == 0}
-	for _, c := range counts {
-		part.Complete = part.Complete && c.Runs == o.Shard.Size(o.Seeds)
-	}
-	p.take(part)
+	p.take(counts)
 	if o.Bisect && o.Shard.Of == 1 && len(p.Defects) == 0 && ctx.Err() == nil {
 		if err := p.bisect(ctx, o); err != nil {
 			return nil, err

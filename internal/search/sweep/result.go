@@ -1,22 +1,12 @@
 package sweep
 
 import (
-	"fmt"
-	"io"
-	"slices"
-
-	"github.com/holdfast-go/holdfast/internal/input"
-	"github.com/holdfast-go/holdfast/scenarios"
+	"github.com/holdfast-go/holdfast/internal/search"
 )
-
-// Schema names the format of [Result] as JSON.
-const Schema = "holdfast-sweep/1"
 
 // Result is the result of a sweep, or of some of its shards.
 type Result struct {
-	Schema   string `json:"schema"`
-	Version  string `json:"version"`
-	Command  string `json:"command"` // how to do it again, without its shard
+	search.Envelope
 	Scenario string `json:"scenario"`
 	Source   string `json:"source"` // of the scenario, as a file
 	Lock     string `json:"lock"`
@@ -24,23 +14,20 @@ type Result struct {
 	// them: nanoseconds, or a number of things.
 	Over []string     `json:"over"`
 	Axes []ResultAxis `json:"axes"`
-	// Seeds are played at every point, the same ones, counting up from Seed.
+	// Seeds are played at every point, the same ones, counting up from Seed. Shard i
+	// of n plays the first seed plus i-1, and then every n-th one.
 	Seed  uint64 `json:"seed"`
 	Seeds int    `json:"seeds"`
-	// Shards is how many parts the seeds are played in, and Parts are those
-	// that were.
-	Shards int    `json:"shards"`
-	Parts  []Part `json:"parts"`
-	// Missing are the shards that were not played, or not to their end.
-	Missing []int `json:"missing,omitempty"`
-	// Interrupted says that the command ended before it had played everything,
-	// or before it had found where overlaps begin.
-	Interrupted bool `json:"interrupted,omitempty"`
-	// Points add the parts up; they follow from the rest.
-	Points []ResultPoint `json:"points"`
+	// Counts are the runs at each point.
+	Counts []Count `json:"counts"`
+	// Points are the same with the probabilities; they follow from the rest. The
+	// shards among Shards have none.
+	Points []ResultPoint `json:"points,omitempty"`
 	// Boundaries are where overlaps begin, one for each value of the second
 	// axis that has one. Of a part of the shards they are not known.
 	Boundaries []Boundary `json:"boundaries,omitempty"`
+	// Shards are those that these results add up, in order.
+	Shards []*Result `json:"shards,omitempty"`
 
 	plan *Plan
 }
@@ -49,15 +36,6 @@ type Result struct {
 type ResultAxis struct {
 	Param  string  `json:"param"`
 	Values []Value `json:"values"`
-}
-
-// Part has the counts of one shard. Shard i plays the first seed plus i-1, and
-// then every n-th seed of n shards.
-type Part struct {
-	Shard  int     `json:"shard"` // from 1
-	Counts []Count `json:"counts"`
-	// Complete says that every seed of the shard was played at every point.
-	Complete bool `json:"complete"`
 }
 
 // ResultPoint is one point, with how likely an overlap and a lost update are
@@ -84,82 +62,32 @@ func chanceOf(p proportion) Chance {
 // InterruptedWords say that a result is interrupted.
 const InterruptedWords = "Interrupted: not everything was played, or where overlaps begin was not found"
 
-// newResult is the result of a plan in which nothing has been played.
-func newResult(p *Plan, lock, version, command string, over []string, seed uint64, seeds, shards int) (*Result, error) {
-	src, err := p.Scenario.YAML()
+// newResult is the result of the shard of a plan in which nothing has been played.
+func newResult(o Options) (*Result, error) {
+	src, err := o.Plan.Scenario.YAML()
 	if err != nil {
 		return nil, err
 	}
-	r := &Result{Schema: Schema, Version: version, Command: command, Scenario: p.Scenario.Name, Source: string(src), Lock: lock,
-		Over: over, Seed: seed, Seeds: seeds, Shards: shards, Parts: []Part{}, plan: p}
-	for _, a := range p.Axes {
+	r := &Result{
+		Envelope: search.Envelope{Header: search.NewHeader(kindName, o.Command), Shard: o.Shard.Index, Of: o.Shard.Of},
+		Scenario: o.Plan.Scenario.Name, Source: string(src), Lock: o.Lock, Over: o.Over, Seed: o.Seed, Seeds: o.Seeds, plan: o.Plan,
+	}
+	for _, a := range o.Plan.Axes {
 		r.Axes = append(r.Axes, ResultAxis{a.Param.Name, a.Values})
 	}
-	r.add()
+	r.take(make([]Count, len(o.Plan.Points())))
 	return r, nil
 }
 
-// take adds what one shard has played.
-func (r *Result) take(part Part) {
-	r.Parts = append(r.Parts, part)
-	r.add()
-}
-
-// add puts the parts in order and adds them up.
-func (r *Result) add() {
-	slices.SortFunc(r.Parts, func(a, b Part) int { return a.Shard - b.Shard })
-	r.Points, r.Missing = nil, r.missing()
+// take sets the counts, and what follows from them.
+func (r *Result) take(counts []Count) {
+	r.Counts, r.Points = counts, nil
 	for i, at := range r.plan.Points() {
-		var sum Count
-		for _, part := range r.Parts {
-			sum = sum.plus(part.Counts[i])
-		}
-		point := ResultPoint{Count: sum, Overlap: chanceOf(sum.overlap()), LostUpdate: chanceOf(sum.lostUpdate())}
+		c := counts[i]
+		point := ResultPoint{Count: c, Overlap: chanceOf(c.overlap()), LostUpdate: chanceOf(c.lostUpdate())}
 		for j, a := range r.plan.Axes {
 			point.At = append(point.At, a.Param.format(at[j]))
 		}
 		r.Points = append(r.Points, point)
 	}
-}
-
-func (r *Result) missing() []int {
-	var missing []int
-	for shard := 1; shard <= r.Shards; shard++ {
-		if !slices.ContainsFunc(r.Parts, func(p Part) bool { return p.Shard == shard && p.Complete }) {
-			missing = append(missing, shard)
-		}
-	}
-	return missing
-}
-
-// ReadResult reads a stored result. It computes the derived fields anew.
-func ReadResult(from io.Reader) (*Result, error) {
-	var r Result
-	doc, err := input.ReadAll(from, input.MaxDocument)
-	if err == nil {
-		err = (input.JSON{Unknown: true, Null: true}).Unmarshal(doc, &r)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read sweep: %w", err)
-	}
-	if err := checkSchema(r.Schema); err != nil {
-		return nil, fmt.Errorf("read sweep: %w", err)
-	}
-	s, err := scenarios.Parse(r.Scenario+".yaml", []byte(r.Source))
-	if err != nil {
-		return nil, fmt.Errorf("read sweep: %w", err)
-	}
-	if r.plan, err = NewPlan(s, r.Over); err != nil {
-		return nil, fmt.Errorf("read sweep: %w", err)
-	}
-	for i, part := range r.Parts {
-		if part.Shard < 1 || part.Shard > r.Shards || i > 0 && part.Shard <= r.Parts[i-1].Shard {
-			return nil, fmt.Errorf("read sweep: there is no shard %d of %d here", part.Shard, r.Shards)
-		}
-		if len(part.Counts) != len(r.plan.Points()) {
-			return nil, fmt.Errorf("read sweep: shard %d has %d counts for %d points", part.Shard, len(part.Counts), len(r.plan.Points()))
-		}
-	}
-	r.add()
-	return &r, nil
 }

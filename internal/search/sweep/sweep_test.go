@@ -10,6 +10,7 @@ import (
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/internal/play"
+	"github.com/holdfast-go/holdfast/internal/suite"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
@@ -47,13 +48,13 @@ func swept(t *testing.T, s *scenarios.Scenario, lock string, seeds int, over ...
 	t.Helper()
 	p, err := NewPlan(s, over)
 	must.Succeed(t, err)
-	r, err := newResult(p, lock, "test", "holdfast sweep", over, 1, seeds, 1)
+	r, err := newResult(Options{Plan: p, Lock: lock, Over: over, Seed: 1, Seeds: seeds, Shard: suite.Shard{Index: 1, Of: 1}})
 	must.Succeed(t, err)
-	part := Part{Shard: 1, Complete: true}
+	var counts []Count
 	for _, at := range p.Points() {
-		part.Counts = append(part.Counts, playAt(t, p, lock, at, seeds))
+		counts = append(counts, playAt(t, p, lock, at, seeds))
 	}
-	r.take(part)
+	r.take(counts)
 	return r
 }
 

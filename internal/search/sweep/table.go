@@ -52,8 +52,11 @@ func (r *Result) Sentences() []string {
 	for _, b := range r.Boundaries {
 		all = append(all, r.plan.boundaryWords(b))
 	}
-	if m := r.Missing; len(m) > 0 {
-		all = append(all, fmt.Sprintf("not everything was played: of %d shards these are missing or not complete: %v", r.Shards, m))
+	if r.IsShard() {
+		all = append(all, fmt.Sprintf("this is shard %d of %d", r.Shard, r.Of))
+	}
+	if together := r.Together(len(r.Shards)); together != "" {
+		all = append(all, together)
 	}
 	return all
 }

@@ -26,22 +26,13 @@ import (
 )
 
 // Results are results with a page.
-type Results struct{ exhaustive.Results }
+type Results struct {
+	exhaustive.Results
+	Dir suite.Dir `json:"-"` // where they are stored; empty before
+}
 
 // HTML writes the results as one page.
 func (r Results) HTML(w io.Writer) error { return r.page().HTML(w) }
-
-// Merged are joined results with a page.
-type Merged struct{ exhaustive.Merged }
-
-// HTML writes the results of the shards together as one page.
-func (m Merged) HTML(w io.Writer) error {
-	p := Results{m.Results}.page()
-	if n := len(m.Missing); n > 0 {
-		p.Lacks(suite.MissingShards(m.Missing, m.Of))
-	}
-	return p.HTML(w)
-}
 
 func (r Results) page() searches.Page {
 	t := r.Total()
@@ -65,7 +56,7 @@ func (r Results) page() searches.Page {
 		},
 		Bound: []string{fmt.Sprintf("This is no sample: every %s of the vocabulary was placed at every moment of these workloads, unless a rule says that it cannot matter.", what)},
 	}
-	if r.isShard() {
+	if r.IsShard() {
 		p.Bound = []string{fmt.Sprintf("This is shard %d of %d. All shards together are no sample: they place every %s of the vocabulary at every moment of these workloads, unless a rule says that it cannot matter.", r.Shard, r.Of, what)}
 	}
 	if n := r.Audit.Played; n > 0 && len(r.Audit.Differences) == 0 {
@@ -93,11 +84,9 @@ func (r Results) page() searches.Page {
 	rows := r.Counts()
 	p.Tables = []searches.Table{{Title: "Workloads", Words: 1, Head: rows[0], Rows: rows[1:], Note: "Placements that a rule leaves out are not played."}}
 	p.NotPlayed = r.open()
+	p.Lacks(r.Lacks())
 	return p
 }
-
-// isShard reports whether other shards have the rest of the placements.
-func (r Results) isShard() bool { return r.Shard > 0 && r.Of > 1 }
 
 // leftOut counts the placements that each rule leaves out, and all together.
 func (r Results) leftOut() (by map[string]int, sum int) {
@@ -250,7 +239,7 @@ func (r Results) open() []string {
 	for _, why := range slices.Sorted(maps.Keys(r.Unknown)) {
 		all = append(all, fmt.Sprintf("%s proved nothing: %s.", english.Count(r.Unknown[why], "run"), strings.TrimSuffix(why, ".")))
 	}
-	if r.isShard() {
+	if r.IsShard() {
 		all = append(all, fmt.Sprintf("The placements of the other shards: this is shard %d of %d.", r.Shard, r.Of))
 	}
 	for _, what := range r.NotCovered {
