@@ -15,7 +15,7 @@ var (
 	fenced  = regexp.MustCompile("(?ms)^```.*?^```")
 	link    = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 	heading = regexp.MustCompile(`(?m)^#+ +(.+)$`)
-	// unslugged is what GitHub leaves out of the anchor of a heading.
+	// unslugged matches the characters that GitHub leaves out of the anchor of a heading.
 	unslugged = regexp.MustCompile(`[^\p{L}\p{N}_ -]`)
 )
 
@@ -71,7 +71,7 @@ func TestLinksOfPagesResolve(t *testing.T) {
 	must.Succeed(t, err)
 }
 
-// A guide that the table of contents leaves out is a guide that nobody finds.
+// The table of contents lists every guide, or readers would not find it.
 func TestEveryGuideIsListed(t *testing.T) {
 	pages, err := fs.Glob(os.DirFS("docs"), "*.md")
 	must.Succeed(t, err)

@@ -46,8 +46,8 @@ func Judge(h *history.History) (Verdicts, error) { return checker.Judge(h, check
 // ReadHistory reads a stored history, gzipped or not.
 func ReadHistory(path string) (*history.History, error) { return suite.ReadHistory(path) }
 
-// Replay plays the runs of a run directory again, in this process and in virtual
-// time, and reports for each whether it gave the same history.
+// Replay plays the runs of a run directory again, in this process and in virtual time. It
+// reports for each whether it gave the same history.
 func Replay(ctx context.Context, dir string) ([]Replayed, error) {
 	return suite.Dir(dir).Replay(ctx, suite.Here{})
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/suite"
 )
 
-// What a user of the package does: run, read a history, judge it, replay.
+// A user of the package runs, reads a history, judges it, and replays.
 func TestRunJudgeReplay(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	res, err := holdfast.Run(t.Context(), holdfast.Options{Scenarios: []string{"holder-pause"}, Locks: []string{"reentrant", "set-px"}, Dir: dir})

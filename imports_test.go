@@ -13,8 +13,8 @@ import (
 
 const module = "github.com/holdfast-go/holdfast"
 
-// rules are what a folder must not import, itself or by way of others. A folder stands
-// for all below it, but for those that but names.
+// rules are the imports that a folder must not have, itself or by way of others. A folder
+// stands for all below it, but for those that but names.
 var rules = []struct{ folder, but, mustNot, why string }{
 	{"checker", "", "lock scenarios faults sim internal/play internal/live", "a judge knows histories, not where they come from"},
 	{"faults", "", "scenarios sim internal/play internal/live", "a fault says what it does to any world"},
@@ -64,7 +64,7 @@ func TestImportsPointDown(t *testing.T) {
 	}
 }
 
-// Whoever tests a lock of their own links neither servers nor plots.
+// Users who test a lock of their own link neither servers nor plots.
 func TestLocktestIsSmall(t *testing.T) {
 	const most = 120
 	var others []string
@@ -99,8 +99,8 @@ func TestLockLinksTheRedisClientAlone(t *testing.T) {
 	}
 }
 
-// What is built in a checkout is what is built by go install. That takes a go.mod
-// without replacements, and a go.work that changes nothing but where lock is.
+// A checkout builds the same as go install. That takes a go.mod without replacements, and
+// a go.work that changes nothing but where lock is.
 func TestWorkspaceIsWhatIsInstalled(t *testing.T) {
 	read := func(name string) string {
 		text, err := os.ReadFile(name)

@@ -38,8 +38,8 @@ var otherMeanings = []struct{ in, word, means string }{
 	{"internal/selftest/variation_catalogue.go", "", "names of scenarios"},
 }
 
-// A package that knows a fault by its name is a list that the author of the next
-// fault forgets. What is known about a fault stands in its file in faults/.
+// A package that names a fault is a list that the author of the next fault forgets. All
+// facts about a fault stand in its file in faults/.
 func TestOnlyFaultsKnowsFaultsByName(t *testing.T) {
 	var names []string
 	for _, k := range faults.Vocabulary() {

@@ -96,9 +96,9 @@ func TestTheWorkflowKeepsTheReport(t *testing.T) {
 	}
 }
 
-// A reader who copies the other workflow has a build that passes with the
-// accepted violations, fails on a new one, and fails when an accepted one is gone.
-// The step runs as it stands.
+// A reader who copies the other workflow has a build that passes with the accepted
+// violations. It fails on a new one, and fails when an accepted one is gone. The step
+// runs as it stands.
 func TestTheWorkflowAcceptsWhatIsListed(t *testing.T) {
 	text, err := os.ReadFile("ci/scenarios.yaml")
 	if err != nil {

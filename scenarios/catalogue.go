@@ -12,9 +12,9 @@ import (
 //go:embed catalogue/*.yaml
 var catalogueFiles embed.FS
 
-// catalogueNames is the order of the catalogue: scenarios without faults, crashes
-// and slow holders, pauses and partitions, lost data, clocks, Redlock, lost
-// messages, lost replies, and the end.
+// catalogueNames is the order of the catalogue. It begins with scenarios without faults,
+// crashes and slow holders, pauses and partitions, and lost data. Then come clocks,
+// Redlock, lost messages, lost replies, and the end.
 var catalogueNames = []string{
 	"contention",
 	"several-owners",

@@ -112,7 +112,7 @@ func TestExpected(t *testing.T) {
 	}
 }
 
-// What the catalogue is there to show, whatever else changes.
+// The catalogue must show these violations, whatever else changes.
 func TestCatalogueShowsWhatItIsKnownFor(t *testing.T) {
 	for _, tt := range []struct {
 		scenario string

@@ -391,7 +391,7 @@ func below(path, key string) string {
 	return path + "." + key
 }
 
-// called is how messages name the value at a path.
+// called is the name of the value at a path in messages.
 func called(path string) string {
 	if path == "" {
 		return "a scenario"

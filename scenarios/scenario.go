@@ -108,7 +108,7 @@ type Workload struct {
 	// Poll is the poll interval of a waiter. The default is 100ms for a lock
 	// that polls, and 1s for a lock that waits for messages.
 	Poll faults.Duration `yaml:"poll" json:"poll,omitempty"`
-	// Handoff is how long a waiter may overlook a free lock. The default is
+	// Handoff is the time for which a waiter may overlook a free lock. The default is
 	// derived from Poll.
 	Handoff faults.Duration `yaml:"handoff" json:"handoff,omitempty"`
 	// Explicit requests the lease explicitly, so that no watchdog renews it.
@@ -116,8 +116,8 @@ type Workload struct {
 	// Extend makes a holder extend its innermost hold before the think time, so
 	// that the hold lasts at least this long from then on.
 	Extend faults.Duration `yaml:"extend" json:"extend,omitempty"`
-	// Shutdown ends the last critical section of a client with a shutdown of its
-	// lock, which releases all holds of the process, instead of a release.
+	// Shutdown ends the last critical section of a client with a shutdown of its lock
+	// instead of a release. The shutdown releases all holds of the process.
 	Shutdown bool `yaml:"shutdown" json:"shutdown,omitempty"`
 	// Carry makes holders go on after the notice of a loss.
 	Carry bool `yaml:"carry" json:"carry,omitempty"`

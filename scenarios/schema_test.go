@@ -51,7 +51,7 @@ func TestSchemaAcceptsTheCatalogue(t *testing.T) {
 	}
 }
 
-// What the schema refuses, the loader refuses (TestParse); and the schema
+// The loader refuses every file that the schema refuses (TestParse); and the schema
 // refuses all that a schema can know.
 func TestSchemaAgreesWithTheLoader(t *testing.T) {
 	s := compiled(t)

@@ -81,7 +81,7 @@ func (v validator) required(path, text, hint string) error {
 	return nil
 }
 
-// texts are what every scenario says, with a hint each.
+// texts are in every scenario, with a hint each.
 var texts = [...]struct{ key, hint string }{
 	{"scenario", "the scenario's name, such as scenario: my-failover"},
 	{"title", "one line for the report's table of contents"},

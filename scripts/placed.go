@@ -1,8 +1,8 @@
 //go:build ignore
 
 // Command placed writes three tables of directories of results of holdfast explore
-// --exhaustive: one row for each directory into DIR/rows, and one for each violated
-// property into DIR/violated and DIR/inherent. docs/exhaustive.md and
+// --exhaustive. DIR/rows has one row for each directory, and DIR/violated and
+// DIR/inherent have one for each violated property. docs/exhaustive.md and
 // docs/tables/exhaustive.md show them.
 //
 // Usage: placed DIR RESULTS...
@@ -23,7 +23,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/search/exhaustive"
 )
 
-// mostFaults is how many faults a row names at most.
+// mostFaults is the largest number of faults in a row.
 const mostFaults = 6
 
 func main() {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// crowdCost is what many holds or waiters of one client cost.
+// crowdCost is the cost of many holds or waiters of one client.
 type crowdCost struct {
 	bytes      float64 // of heap and stacks, for each
 	goroutines float64 // for each, without that of its caller
@@ -25,7 +25,7 @@ type crowd struct {
 }
 
 // measureCrowd measures what n holds and n waiters of one client cost.
-func measureCrowd(ctx context.Context, srv *server, s subject, n int, lease time.Duration) (cost crowd, err error) {
+func measureCrowd(ctx context.Context, srv *server, s contender, n int, lease time.Duration) (cost crowd, err error) {
 	before := usageNow()
 	c, err := s.open(ctx, srv.addr, lease)
 	if err != nil {
@@ -105,8 +105,8 @@ func crowdOfWaiters(ctx context.Context, srv *server, c client, n int, span time
 	}
 }
 
-// quiet returns when n waiters have asked for the lock and found it taken: the
-// server has got that many requests, and hardly one more for a while.
+// quiet returns when n waiters have asked for the lock and found it taken. The server has
+// got that many requests then, and hardly one more for a while.
 func quiet(ctx context.Context, srv *server, n int) error {
 	start, _, err := srv.scriptCalls(ctx)
 	if err != nil {
@@ -127,8 +127,8 @@ func quiet(ctx context.Context, srv *server, n int) error {
 	return fmt.Errorf("%d waiters still send requests after a minute", n)
 }
 
-// costOf is what n holds or waiters, which have own goroutines each, have cost since
-// a usage, and the requests that they cost from now on, for the given span.
+// costOf is the cost of n holds or waiters since a usage, with own goroutines each. It
+// adds the requests that they cost from now on, for the given span.
 func costOf(ctx context.Context, srv *server, before usage, n, own int, span time.Duration) (crowdCost, error) {
 	calls, _, err := srv.scriptCallsIn(ctx, span)
 	if err != nil {
@@ -143,7 +143,7 @@ func costOf(ctx context.Context, srv *server, before usage, n, own int, span tim
 	}, ctx.Err()
 }
 
-// usage is what the process uses.
+// usage is the memory and processor time of the process.
 type usage struct {
 	bytes      int64
 	goroutines int
@@ -169,9 +169,9 @@ func goroutinesLeft(before int) int {
 }
 
 // crowdReport writes the table of crowds and adds its bars.
-func crowdReport(w io.Writer, b *bars, subjects []subject, n int, costs []crowd) {
+func crowdReport(w io.Writer, b *bars, contenders []contender, n int, costs []crowd) {
 	t := newTable(w, fmt.Sprintf("%d of one client", n), "memory for each", "goroutines for each", "requests per second", "goroutines left after Close")
-	for i, s := range subjects {
+	for i, s := range contenders {
 		for _, part := range []struct {
 			what string
 			cost crowdCost

@@ -12,8 +12,8 @@ import (
 	"github.com/holdfast-go/holdfast/internal/adapter"
 )
 
-// foreignClient is a lock in another runtime, behind the pipes of a process
-// that speaks the worker protocol.
+// foreignClient is a lock in another runtime, behind the pipes of a process that speaks
+// the adapter protocol.
 type foreignClient struct {
 	cmd     *exec.Cmd
 	c       *adapter.Conversation

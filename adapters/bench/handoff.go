@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	// settle is how long a lock is held, so that all others are waiting for it
-	// when it is given back.
+	// settle is the time of a hold, so that all others wait for the lock when it is
+	// released.
 	settle      = 3 * time.Millisecond
-	handoffName = "bench:handoff:" // and the subject
+	handoffName = "bench:handoff:" // and the contender
 )
 
-// handoffs is what one subject took to hand a lock on.
+// handoffs has the times that one contender took to hand a lock on.
 type handoffs struct {
 	took    []float64 // microseconds, from the call of release to the next grant
 	p50     []float64 // per round
@@ -24,25 +24,25 @@ type handoffs struct {
 	grants  int // while commands were counted
 }
 
-// handoffCase is how many wait, and whether each has a client of its own, as
-// waiters in processes of their own have, or all share one.
+// handoffCase has the number of waiters. It says whether each has a client of its own, as
+// in processes of their own, or all share one.
 type handoffCase struct {
 	waiters int
 	apart   bool
 }
 
-// contended measures hand-offs, for a span of each subject in turn. Nothing is
-// left out: a hand-off lasts from the release, however late the grant comes.
-func contended(ctx context.Context, srv *server, subjects []subject, hc handoffCase, rounds int, span time.Duration) ([]handoffs, []error, error) {
-	out := make([]handoffs, len(subjects))
-	why := make([]error, len(subjects))
-	queues := make([]queue, len(subjects))
+// contended measures hand-offs, for a span of each contender in turn. Nothing is left
+// out: a hand-off lasts from the release, however late the grant comes.
+func contended(ctx context.Context, srv *server, contenders []contender, hc handoffCase, rounds int, span time.Duration) ([]handoffs, []error, error) {
+	out := make([]handoffs, len(contenders))
+	why := make([]error, len(contenders))
+	queues := make([]queue, len(contenders))
 	defer func() {
 		for _, q := range queues {
 			q.close()
 		}
 	}()
-	for i, s := range subjects {
+	for i, s := range contenders {
 		if s.foreign && hc.apart {
 			why[i] = errors.New("its waiters are threads of one process here")
 			continue
@@ -52,7 +52,7 @@ func contended(ctx context.Context, srv *server, subjects []subject, hc handoffC
 		}
 	}
 	for round := -1; round < rounds; round++ { // the first warms up
-		for i := range subjects {
+		for i := range contenders {
 			if why[i] != nil {
 				continue
 			}
@@ -70,7 +70,7 @@ func contended(ctx context.Context, srv *server, subjects []subject, hc handoffC
 			}
 		}
 	}
-	for i := range subjects {
+	for i := range contenders {
 		if why[i] != nil {
 			continue
 		}
@@ -98,7 +98,7 @@ type queue struct {
 	shared  bool
 }
 
-func openQueue(ctx context.Context, addr string, s subject, hc handoffCase) (queue, error) {
+func openQueue(ctx context.Context, addr string, s contender, hc handoffCase) (queue, error) {
 	q := queue{lock: handoffName + s.name, shared: !hc.apart}
 	for range hc.waiters + 1 {
 		if q.shared && len(q.clients) > 0 {
@@ -124,7 +124,7 @@ func (q queue) close() {
 	}
 }
 
-// baton is what those in a queue tell one another.
+// baton carries messages between those in a queue.
 type baton struct {
 	mu       sync.Mutex
 	released time.Time     // when the last release was called
@@ -151,9 +151,9 @@ func (b *baton) releasing() (next <-chan struct{}) {
 	return ch
 }
 
-// run lets the queue work for a span and returns how long the hand-offs took.
-// Who has given the lock back queues again only when somebody else has it. Each run has
-// a lock of its own: a client that does not take back an acquire which the end of a run
+// run lets the queue work for a span and returns how long the hand-offs took. An owner
+// that has released the lock queues again only when another one has it. Each run has a
+// lock of its own. A client that does not take back an acquire which the end of a run
 // cancels may keep the lock of that run.
 func (q *queue) run(ctx context.Context, span time.Duration) ([]float64, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -181,7 +181,7 @@ func (q *queue) run(ctx context.Context, span time.Duration) ([]float64, error) 
 	return b.took, errors.Join(errs...)
 }
 
-var errStuck = errors.New("nobody was granted the lock any more")
+var errStuck = errors.New("no owner was granted the lock any more")
 
 func (b *baton) work(ctx context.Context, c client, lock, owner string, end time.Time) error {
 	for {
@@ -214,8 +214,8 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// roundTrip is the median time of a PING after the same pause that goes before
-// a hand-off, in microseconds: a machine that was idle answers later.
+// roundTrip is the median time of a PING after the same pause that goes before a
+// hand-off, in microseconds. A machine that was idle answers later.
 func roundTrip(ctx context.Context, srv *server, n int) (float64, error) {
 	took := make([]float64, 0, n)
 	for range n {

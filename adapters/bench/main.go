@@ -22,7 +22,7 @@ import (
 // defaultLease is that of every hold, but where renewals are measured.
 const defaultLease = 30 * time.Second
 
-// settings are how much is measured.
+// settings are the amounts to measure.
 type settings struct {
 	redisson               string
 	rounds, block          int
@@ -81,7 +81,7 @@ func run(ctx context.Context, args []string, w io.Writer) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, srv.stop()) }()
-	locks := append(goSubjects(), redisson(s.redisson))
+	locks := append(goContenders(), redisson(s.redisson))
 
 	var out bytes.Buffer // a table is whole or not there
 	var b bars
@@ -107,15 +107,15 @@ func run(ctx context.Context, args []string, w io.Writer) (err error) {
 	return err
 }
 
-func measureUncontended(ctx context.Context, srv *server, s settings, locks []subject, w io.Writer, b *bars) error {
-	subjects := openAll(ctx, srv.addr, defaultLease, append(floors(), locks...))
-	defer closeAll(subjects)
-	p, err := uncontended(ctx, srv, subjects, s.rounds, s.block)
+func measureUncontended(ctx context.Context, srv *server, s settings, locks []contender, w io.Writer, b *bars) error {
+	contenders := openAll(ctx, srv.addr, defaultLease, append(floors(), locks...))
+	defer closeAll(contenders)
+	p, err := uncontended(ctx, srv, contenders, s.rounds, s.block)
 	if err != nil {
 		return err
 	}
-	uncontendedReport(w, b, subjects, p)
-	for _, o := range subjects {
+	uncontendedReport(w, b, contenders, p)
+	for _, o := range contenders {
 		if f, ok := o.client.(*foreignClient); ok {
 			us, err := f.pipe(ctx, 1000)
 			if err != nil {
@@ -128,7 +128,7 @@ func measureUncontended(ctx context.Context, srv *server, s settings, locks []su
 	return srv.flush(ctx)
 }
 
-func measureHandoffs(ctx context.Context, srv *server, s settings, locks []subject, w io.Writer, b *bars) error {
+func measureHandoffs(ctx context.Context, srv *server, s settings, locks []contender, w io.Writer, b *bars) error {
 	for _, apart := range []bool{false, true} {
 		for _, n := range s.waiters {
 			before, err := roundTrip(ctx, srv, 100)
@@ -155,7 +155,7 @@ func measureHandoffs(ctx context.Context, srv *server, s settings, locks []subje
 	return nil
 }
 
-func measureRenewals(ctx context.Context, srv *server, s settings, locks []subject, w io.Writer, b *bars) error {
+func measureRenewals(ctx context.Context, srv *server, s settings, locks []contender, w io.Writer, b *bars) error {
 	cost := make([]renewalCost, len(locks))
 	why := make([]error, len(locks))
 	for i, l := range locks {
@@ -169,8 +169,8 @@ func measureRenewals(ctx context.Context, srv *server, s settings, locks []subje
 	return nil
 }
 
-func measureCrowds(ctx context.Context, srv *server, s settings, locks []subject, w io.Writer, b *bars) error {
-	ours := slices.DeleteFunc(slices.Clone(locks), func(l subject) bool { return !l.ours })
+func measureCrowds(ctx context.Context, srv *server, s settings, locks []contender, w io.Writer, b *bars) error {
+	ours := slices.DeleteFunc(slices.Clone(locks), func(l contender) bool { return !l.ours })
 	costs := make([]crowd, len(ours))
 	for i, l := range ours {
 		var err error
@@ -183,12 +183,12 @@ func measureCrowds(ctx context.Context, srv *server, s settings, locks []subject
 	return nil
 }
 
-func redisson(command string) subject {
-	return subject{name: "redisson", lock: true, foreign: true, open: openForeign(command, "redisson")}
+func redisson(command string) contender {
+	return contender{name: "redisson", lock: true, foreign: true, open: openForeign(command, "redisson")}
 }
 
 // label is the lock's name with its version.
-func (s subject) label() string {
+func (s contender) label() string {
 	name := s.name
 	if s.module != "" {
 		info, _ := debug.ReadBuildInfo()

@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// renewalCost is what holding many locks costs per period, a third of the
-// lease.
+// renewalCost is the cost of many holds per period, a third of the lease.
 type renewalCost struct {
 	scripts float64       // script calls that were sent
 	server  time.Duration // the server was busy with them
@@ -20,7 +19,7 @@ const renewalPeriods = 2
 
 // renewals holds many locks at once, and counts what keeps them. Locks that
 // leave renewal to their user are renewed one by one, once in a period.
-func renewals(ctx context.Context, srv *server, s subject, locks int, lease time.Duration) (renewalCost, error) {
+func renewals(ctx context.Context, srv *server, s contender, locks int, lease time.Duration) (renewalCost, error) {
 	c, err := s.open(ctx, srv.addr, lease)
 	if err != nil {
 		return renewalCost{}, err

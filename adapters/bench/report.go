@@ -10,12 +10,12 @@ import (
 )
 
 // uncontendedReport writes the first table and its bars.
-func uncontendedReport(w io.Writer, b *bars, subjects []opened, p []pairs) {
-	floor := slices.IndexFunc(subjects, func(s opened) bool { return s.name == floorName })
-	best := fastest(subjects, p)
+func uncontendedReport(w io.Writer, b *bars, contenders []opened, p []pairs) {
+	floor := slices.IndexFunc(contenders, func(s opened) bool { return s.name == floorName })
+	best := fastest(contenders, p)
 	t := newTable(w, "acquire + release", "p50, us", "p99, us", "pairs/s, one owner", fmt.Sprintf("pairs/s, %d owners", parallelOwners),
 		"p50 / floor", "p50 / fastest other", "requests per pair", "of which call in scripts")
-	for i, s := range subjects {
+	for i, s := range contenders {
 		if s.why != nil {
 			t.notMeasured(s.label(), s.why)
 			continue
@@ -25,21 +25,21 @@ func uncontendedReport(w io.Writer, b *bars, subjects []opened, p []pairs) {
 			ratios(p[i].p50, p[floor].p50).times(), ratios(p[i].p50, p[best].p50).times(),
 			perOp(p[i].counted.requests, countedPairs), perOp(p[i].counted.inScripts, countedPairs))
 	}
-	for i, s := range subjects {
+	for i, s := range contenders {
 		if !s.ours {
 			continue
 		}
 		r := ratios(p[i].p50, p[best].p50)
-		b.add("uncontended, "+s.name+": no slower than the fastest other lock in Go, "+subjects[best].name, r.times(), r.median <= 1)
+		b.add("uncontended, "+s.name+": no slower than the fastest other lock in Go, "+contenders[best].name, r.times(), r.median <= 1)
 		r = ratios(p[i].p50, p[floor].p50)
 		b.add("uncontended, "+s.name+": within 1.2 of the floor, two script round trips", r.times(), r.median <= 1.2)
 	}
 }
 
 // fastest is the Go lock with the lowest median, ours left out.
-func fastest(subjects []opened, p []pairs) int {
+func fastest(contenders []opened, p []pairs) int {
 	best, low := -1, math.Inf(1)
-	for i, s := range subjects {
+	for i, s := range contenders {
 		if s.lock && !s.ours && !s.foreign && s.why == nil {
 			if m := median(p[i].p50); m < low {
 				best, low = i, m
@@ -51,11 +51,11 @@ func fastest(subjects []opened, p []pairs) int {
 
 // handoffReport writes the table of one case and adds its bars. trip is a
 // round trip, in microseconds.
-func handoffReport(w io.Writer, b *bars, subjects []subject, hc handoffCase, h []handoffs, why []error, trip spread) {
+func handoffReport(w io.Writer, b *bars, contenders []contender, hc handoffCase, h []handoffs, why []error, trip spread) {
 	t := newTable(w, hc.String(), "p50, us", "p99, us", "hand-offs", "p50 in round trips", "requests per hand-off")
 	ours := map[string]float64{}
 	pollers := math.Inf(1)
-	for i, s := range subjects {
+	for i, s := range contenders {
 		if why[i] != nil {
 			t.notMeasured(s.label(), why[i])
 			continue
@@ -87,9 +87,9 @@ func (hc handoffCase) String() string {
 }
 
 // renewalReport writes the table of renewals and adds its bar.
-func renewalReport(w io.Writer, b *bars, subjects []subject, locks int, cost []renewalCost, why []error) {
+func renewalReport(w io.Writer, b *bars, contenders []contender, locks int, cost []renewalCost, why []error) {
 	t := newTable(w, "renewals", "requests per period", "requests per lock and period", "server busy per period")
-	for i, s := range subjects {
+	for i, s := range contenders {
 		if why[i] != nil {
 			t.notMeasured(s.label(), why[i])
 			continue

@@ -94,8 +94,8 @@ func (s *server) stop() error {
 // flush empties the server between measurements. The scripts stay loaded.
 func (s *server) flush(ctx context.Context) error { return s.control.FlushAll(ctx).Err() }
 
-// commands is what reached the server: requests, and the calls that scripts
-// made in them, by name.
+// commands are the requests that reached the server, and the calls that scripts made in
+// them, by name.
 type commands struct {
 	requests, inScripts map[string]int
 }

@@ -63,7 +63,7 @@ func perOp(m map[string]int, n int) string {
 
 func count(n float64) string { return strings.TrimSuffix(fmt.Sprintf("%.1f", n), ".0") }
 
-// bars are what the reference lock has to keep.
+// bars are the limits that the reference lock has to keep.
 type bars struct{ rows [][3]string }
 
 func (b *bars) add(what, measured string, pass bool) {

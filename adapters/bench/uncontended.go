@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// pairs is what one subject's uncontended acquire and release took.
+// pairs has the times of one contender's uncontended acquire and release.
 type pairs struct {
 	p50, p99, rate []float64 // per round: microseconds, pairs per second
 	parallel       []float64 // pairs per second of many owners at once
@@ -21,17 +21,17 @@ const (
 	parallelOwners  = 16
 	foreignWarmUp   = 10                   // blocks: another runtime may compile what it runs often
 	stuck           = 20 * time.Second     // a lock that takes longer is not measured any more
-	uncontendedName = "bench:uncontended:" // and the subject: some locks would take others' keys for theirs
+	uncontendedName = "bench:uncontended:" // and the contender: some locks would take others' keys for theirs
 )
 
-// uncontended measures one owner that takes and gives back a lock which nobody
-// else wants, in a closed loop, a block of each subject in turn. Its latency
-// is the time of service: who comes while a call is stuck waits longer.
-func uncontended(ctx context.Context, srv *server, subjects []opened, rounds, block int) ([]pairs, error) {
-	out := make([]pairs, len(subjects))
+// uncontended measures one owner that takes and releases a lock which no other owner
+// wants. It does so in a closed loop, a block of each contender in turn. Its latency is
+// the time of service: who comes while a call is stuck waits longer.
+func uncontended(ctx context.Context, srv *server, contenders []opened, rounds, block int) ([]pairs, error) {
+	out := make([]pairs, len(contenders))
 	for round := -1; round < rounds; round++ { // the first warms up
-		for i := range subjects {
-			s := &subjects[i]
+		for i := range contenders {
+			s := &contenders[i]
 			if s.why != nil {
 				continue
 			}
@@ -46,7 +46,7 @@ func uncontended(ctx context.Context, srv *server, subjects []opened, rounds, bl
 			}
 		}
 	}
-	for i, s := range subjects {
+	for i, s := range contenders {
 		if s.why != nil {
 			continue
 		}

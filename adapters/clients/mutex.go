@@ -23,15 +23,15 @@ var (
 const (
 	// poll is the time between two looks of a waiter.
 	poll = 60 * time.Millisecond
-	// request bounds one request. It is longer than the wait of a single try, as
-	// nobody knows what became of a request that was cut off.
+	// request bounds one request. It is longer than the wait of a single try, as the
+	// outcome of a request that was cut off is unknown.
 	request = 500 * time.Millisecond
 )
 
 // release deletes the key of a lock if it still has a value.
 const release = `if redis.call("get", KEYS[1]) == ARGV[1] then return redis.call("del", KEYS[1]) end return 0`
 
-// commands are what the lock asks of a client. None is sent twice.
+// commands are the methods that the lock needs of a client. None is sent twice.
 type commands interface {
 	// set sets a key that is not there, with an expiry.
 	set(ctx context.Context, key, value string, lease time.Duration) (bool, error)
@@ -66,7 +66,7 @@ func (m *mutex) lock(ctx context.Context) error {
 		case ok && time.Since(sent) < m.lease:
 			return nil
 		case ok: // others were kept out for a while
-			return fmt.Errorf("lock %s: the lease was over before the grant was told: %w", m.name, errUnclear)
+			return fmt.Errorf("lock %s: the lease was over before the grant arrived: %w", m.name, errUnclear)
 		}
 		select {
 		case <-ctx.Done():

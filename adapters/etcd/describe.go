@@ -14,26 +14,25 @@ const (
 	fenced = "etcd-fenced"
 )
 
-// members is how many servers a run gets: enough for a majority without one.
+// members is the number of servers of a run: enough for a majority without one.
 const members = 3
 
-// handoff is what lies between the end of a lease and its revocation: a leader
-// looks for leases that are over twice in a second, and one that was elected
-// meanwhile gives each of them its whole time once more.
+// handoff is the time between the end of a lease and its revocation. A leader looks for
+// leases that are over twice in a second. One that was elected meanwhile gives each of
+// them its whole time once more.
 const handoff = 2 * time.Second
 
-// late is why a session is done after its lease is.
+// late is the reason for a session that is done after its lease.
 const late = "a session counts its lease from when the answer to a keepalive arrives, not from when it was asked for, " +
 	"and looks once in a second whether it is over"
 
-// unnoticed is why a release of what is lost may succeed.
+// unnoticed is the reason for a release of a lost hold that succeeds.
 const unnoticed = "Mutex.Unlock does not look whether it deleted anything, and a holder that wakes up after its lease " +
 	"may release before its session has noticed the end"
 
-// describe says what the process has. A lease is kept alive every third of it,
-// or at the next of the looks that the client takes twice in a second. That it
-// is so nobody can judge, as it changes no key; what is known of a hold follows
-// from it all the same.
+// describe says what the process has. A lease is kept alive every third of it, or at the
+// next of the looks that the client takes twice in a second. No judge can see that, as it
+// changes no key; what is known of a hold follows from it all the same.
 func describe() []locks.Description {
 	d := locks.Description{
 		Name: plain, Summary: "etcd's concurrency.Mutex, a session for each owner, on three members", Version: version.Version,

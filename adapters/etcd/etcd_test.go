@@ -167,8 +167,8 @@ func TestLeaders(t *testing.T) {
 	}
 }
 
-// A hold whose key is gone is not told of by the session, which lives: the
-// Mutex does not look. What is told is the end of the session.
+// The session lives, and does not report a hold whose key is gone: the Mutex does not
+// look. It reports the end of the session.
 func TestLost(t *testing.T) {
 	w, clients := start(t, plain, 2)
 	l := clients[0].Locker("stock", "1")

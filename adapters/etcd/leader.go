@@ -8,20 +8,20 @@ import (
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 )
 
-// A member that is cut off from the others knows of no leader. Unless it is
-// asked for one (clientv3.WithRequireLeader), it keeps a request for seconds
-// before it refuses it, and a watch for ever: whoever waits for a lock over that
-// watch is never woken, and neither are those behind it. So operations ask for
-// one. Sessions do not: theirs would be over at the first refusal.
+// A member that is cut off from the others has no leader. Unless it is asked for one
+// (clientv3.WithRequireLeader), it keeps a request for seconds before it refuses it, and
+// a watch for ever. A client that waits for a lock over that watch never wakes, and
+// neither do those behind it. So operations ask for one. Sessions do not: theirs would be
+// over at the first refusal.
 
-// leaderless says that a member has refused a request for want of a leader:
-// nothing was done, and the next member that is asked may know one.
+// leaderless says that a member has refused a request for want of a leader. The request
+// did nothing, and the next member may have a leader.
 func leaderless(err error) bool { return errors.Is(err, rpctypes.ErrNoLeader) }
 
-// again is how long to wait before the next member is asked.
+// again is the time to wait before the next member is asked.
 const again = 20 * time.Millisecond
 
-// insist does something until a member carries it out that knows of a leader.
+// insist does something until a member with a leader carries it out.
 func insist(ctx context.Context, do func() error) error {
 	for {
 		err := do()

@@ -19,8 +19,8 @@ import (
 // The settings of the client, in the time of a world where a second is one.
 const (
 	dialTimeout = 5 * time.Second
-	// keepAlive and keepAliveTimeout are how a connection is found dead that
-	// does not break. gRPC pings no more often than every ten seconds.
+	// keepAlive and keepAliveTimeout find a dead connection that does not break. gRPC
+	// pings no more often than every ten seconds.
 	keepAlive, keepAliveTimeout = 10 * time.Second, 3 * time.Second
 	// requestTimeout bounds what has no bound of its own: one try, and a release.
 	requestTimeout = 5 * time.Second
@@ -75,8 +75,8 @@ func (m *mutexes) Describe() (name, ver string) {
 	return "go.etcd.io/etcd/client/v3/concurrency", version.Version
 }
 
-// Identity implements [adapter.Lock]: what stands for an owner on the servers
-// is the lease of its session, which nobody knows before there is one.
+// Identity implements [adapter.Lock]. The lease of a session stands for an owner on the
+// servers, and it does not exist before the session.
 func (m *mutexes) Identity(string) string { return "" }
 
 // Locker implements [adapter.Lock].

@@ -16,9 +16,9 @@ import (
 	"github.com/holdfast-go/holdfast/internal/adapter/bundled"
 )
 
-// A member notices the death of its leader after five to ten ticks. These are
-// half of etcd's defaults, so that the least lease there can be is a second:
-// etcd grants none that is shorter than one and a half elections.
+// A member notices the death of its leader after five to ten ticks. These are half of
+// etcd's defaults, so that the least lease there can be is a second. etcd grants none
+// that is shorter than one and a half elections.
 const tickMS, electionMS = 50, 500
 
 // member is a member of the cluster.
@@ -114,7 +114,7 @@ func (m *member) Delete(ctx context.Context, name string) error {
 		return err
 	}
 	if len(resp.Kvs) == 0 {
-		return fmt.Errorf("nobody holds %q", name)
+		return fmt.Errorf("no owner holds %q", name)
 	}
 	_, err = c.Delete(ctx, string(resp.Kvs[0].Key))
 	return err

@@ -82,9 +82,9 @@ func (o *owner) acquire(ctx context.Context, take func(*concurrency.Mutex, conte
 	}
 }
 
-// renew lets the lease of a session begin anew. It is the session's and not the
-// hold's, and may have run for a third of its time, and for half a second, when
-// a hold begins; a hold is to last as long as it was asked for.
+// renew lets the lease of a session begin anew. It is the session's and not the hold's.
+// When a hold begins, it may have run for a third of its time, and for half a second; a
+// hold is to last as long as it was asked for.
 func (o *owner) renew(ctx context.Context, s *concurrency.Session) error {
 	return insist(ctx, func() error {
 		_, err := o.of.client.KeepAliveOnce(ctx, s.Lease())
@@ -149,11 +149,11 @@ func unclear(ctx context.Context, err error) error {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return errors.Join(lock.ErrUnknown, context.Canceled, err)
 	}
-	return fmt.Errorf("%w: %v", lock.ErrUnknown, err) // a deadline of its own is nobody's cancel
+	return fmt.Errorf("%w: %v", lock.ErrUnknown, err) // a deadline of its own is no cancel by a caller
 }
 
-// Unlock implements [lock.Locker]. The Mutex itself does not look whether there
-// was anything to delete; the session knows better, once it has noticed.
+// Unlock implements [lock.Locker]. The Mutex itself does not look whether there was
+// anything to delete; the session sees it, once it has noticed.
 func (o *owner) Unlock(ctx context.Context) (int, error) {
 	o.mu.Lock()
 	h := o.held

@@ -15,8 +15,8 @@ import (
 	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
 
-// What a consensus store does not change: a holder that is stopped past its
-// lease overlaps with the next. What helps is a token that the resource checks.
+// A consensus store does not change this: a holder that is stopped past its lease
+// overlaps with the next. A token that the resource checks helps.
 func TestPlayed(t *testing.T) {
 	subjects := map[string]*locks.Subject{}
 	for _, d := range describe() {
@@ -61,12 +61,11 @@ func surprises(s *scenarios.Scenario, l *locks.Subject, violated []checker.Prope
 	return all
 }
 
-// tries is how often a run is played until the machine was quick enough.
+// tries is the number of times that a run is played until the machine was quick enough.
 const tries = 20
 
-// judged plays a scenario at half its length. It does so again where the
-// machine kept the harness waiting: for too long, or for long enough to explain
-// a verdict that is a surprise.
+// judged plays a scenario at half its length. It does so again where the machine kept the
+// harness waiting for too long, or for long enough to explain a surprising verdict.
 func judged(t *testing.T, s *scenarios.Scenario, l *locks.Subject, violated []checker.Property) checker.Report {
 	t.Helper()
 	how := liveplay.Live{
@@ -92,7 +91,7 @@ func judged(t *testing.T, s *scenarios.Scenario, l *locks.Subject, violated []ch
 	}
 }
 
-// What has no meaning on servers that are no Redis is not played, in words.
+// A scenario without a meaning on servers that are no Redis is not played, in words.
 func TestNotPlayed(t *testing.T) {
 	l, err := locks.NewThirdParty(describe()[0], nil)
 	must.Succeed(t, err)

@@ -15,8 +15,8 @@ import (
 	"github.com/holdfast-go/holdfast/locktest"
 )
 
-// What go-zero documents in its source: SetExpire takes whole seconds, and
-// AcquireCtx adds half a second (redislock.go, tolerance).
+// go-zero documents this in its source: SetExpire takes whole seconds, and AcquireCtx
+// adds half a second (redislock.go, tolerance).
 const (
 	unit      = time.Second
 	tolerance = 500 * time.Millisecond
@@ -30,13 +30,13 @@ func Lock() locktest.Lock {
 		Name: "go-zero", Summary: "go-zero's RedisLock: one try, whole seconds and half a second more", Version: "v1.10.3",
 		Claims:    locktest.Claims{Lease: true, Explicit: true},
 		LeaseUnit: unit, LeaseSlack: tolerance, KeepsConnections: true,
-		Reaches: []string{"address"}, // it asks no Sentinels, and a cluster's nodes cannot be told apart by one dial hook
+		Reaches: []string{"address"}, // it asks no Sentinels, and one dial hook cannot separate a cluster's nodes
 		Known:   known,
 		Open:    open,
 	}
 }
 
-// errVirtual is why the lock is not played in virtual time.
+// errVirtual is the reason for not playing the lock in virtual time.
 var errVirtual = errors.New("go-zero needs real servers: its client opens eight connections before it takes a hook that says how")
 
 // open makes the store that a process asks for its locks. go-zero has no option
@@ -107,7 +107,7 @@ type locker struct {
 	held atomic.Pointer[redis.RedisLock]
 }
 
-// Lock implements [lock.Locker]. go-zero does not wait, so nobody calls it.
+// Lock implements [lock.Locker]. go-zero does not wait, so the harness never calls it.
 func (l *locker) Lock(ctx context.Context, opts ...lock.AcquireOption) (lock.Grant, error) {
 	return l.TryLock(ctx, opts...)
 }
@@ -158,7 +158,7 @@ func classed(err error) error {
 	return errors.Join(lock.ErrUnknown, err)
 }
 
-// known is what go-zero's lock is known for, each with why in its source.
+// known are the violations that go-zero's lock shows, each with the reason in its source.
 var known = []locktest.Known{
 	{Scenario: "lost-release-reply", Property: "errors", Because: sentTwice},
 	{Scenario: "lost-release-reply", Property: "linearizable", Because: sentTwice},

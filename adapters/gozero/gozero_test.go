@@ -1,8 +1,7 @@
 package main
 
-// What was found in go-zero's RedisLock, without the harness: each test is as
-// short a way as there is to see it. One that fails shows that the library has
-// changed.
+// Findings in go-zero's RedisLock, without the harness: each test is as short a way as
+// there is to see one. One that fails shows that the library has changed.
 
 import (
 	"testing"
@@ -27,8 +26,8 @@ func acquire(t *testing.T, l *redis.RedisLock, want bool) {
 	}
 }
 
-// A lease is half a second longer than SetExpire says, and half a second where
-// nobody calls it: a lock is not kept until it is released.
+// A lease is half a second longer than SetExpire says, and half a second without such a
+// call. A lock is not kept until it is released.
 func TestALeaseIsHalfASecondMore(t *testing.T) {
 	m, store := connect(t)
 	l := redis.NewRedisLock(store, "stock")
@@ -60,8 +59,8 @@ func TestOneObjectIsOneOwner(t *testing.T) {
 	}
 }
 
-// A process has one client for an address, whoever asked for it first: its
-// password counts, and not that of the second.
+// A process has one client for an address, that of the first caller. Its password counts,
+// and not that of the second.
 func TestAClientIsKeptForAnAddress(t *testing.T) {
 	logx.Disable()
 	m := miniredis.RunT(t)

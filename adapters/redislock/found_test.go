@@ -1,7 +1,7 @@
 package redislock
 
-// What was found in redislock, without the harness: each test is as short a way
-// as there is to see it. One that fails shows that the library has changed.
+// Findings in redislock, without the harness: each test is as short a way as there is to
+// see one. One that fails shows that the library has changed.
 
 import (
 	"context"
@@ -21,9 +21,8 @@ import (
 
 const ttl = 200 * time.Millisecond
 
-// go-redis sends the request again when the reply is lost. The script knows its
-// own token and grants the lock: what other locks take for another's is no
-// trouble here.
+// go-redis sends the request again when the reply is lost. The script recognizes its own
+// token and grants the lock. Other locks take the token for another owner's.
 func TestLostReplyIsGranted(t *testing.T) {
 	w := connect(t)
 	w.lose(func() {})
@@ -45,7 +44,7 @@ func TestCancelledObtainLeavesItsKey(t *testing.T) {
 	}
 }
 
-// A release that is sent twice is told that the lock was not held.
+// The second of two equal releases returns that the lock was not held.
 func TestLostReplyOfARelease(t *testing.T) {
 	w := connect(t)
 	l, err := w.locks.Obtain(context.Background(), "stock", ttl, nil)
@@ -56,8 +55,8 @@ func TestLostReplyOfARelease(t *testing.T) {
 	}
 }
 
-// A wait that is over is not told as ErrNotObtained, but by the error of the
-// context; where that has no deadline, the TTL is one.
+// A wait that is over does not return ErrNotObtained, but the error of the context; where
+// that has no deadline, the TTL is one.
 func TestWaitIsOver(t *testing.T) {
 	w := connect(t)
 	if _, err := w.locks.Obtain(context.Background(), "stock", time.Minute, nil); err != nil {
@@ -81,7 +80,7 @@ type world struct {
 // lose loses the next reply, after a call of then.
 func (w *world) lose(then func()) { w.cut.Store(&then) }
 
-// connect starts a server that knows the scripts.
+// connect starts a server that has the scripts.
 func connect(t *testing.T) *world {
 	t.Parallel()
 	w := &world{server: miniredis.RunT(t)}

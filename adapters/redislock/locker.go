@@ -59,8 +59,8 @@ func (l *locker) TryLock(ctx context.Context, opts ...lock.AcquireOption) (lock.
 // obtain asks for the lock until wait ends, and says what came of it to the
 // caller, whose context is ctx.
 //
-// A wait that is over is told by the context's own error, as is a request that
-// was never answered; what tells them apart is the last answer of the server.
+// A wait that is over returns the context's own error, as does a request that was never
+// answered; what tells them apart is the last answer of the server.
 func (l *locker) obtain(ctx, wait context.Context, lease time.Duration, retry redislock.RetryStrategy) (lock.Grant, error) {
 	if lease == 0 {
 		lease = l.lease

@@ -8,8 +8,8 @@ import (
 	"github.com/holdfast-go/holdfast/locktest"
 )
 
-// backoff is the time between two tries. redislock has no default for it: it
-// does not retry unless it is told how.
+// backoff is the time between two tries. redislock has no default for it: it does not
+// retry without such an option.
 const backoff = 100 * time.Millisecond
 
 // Lock is redislock, with a linear backoff. It promises to take nothing back: an
@@ -36,7 +36,7 @@ func Lock() locktest.Lock {
 	}
 }
 
-// What redislock is known for, with why in its source.
+// The violations that redislock shows, with the reason in its source.
 const (
 	sentTwice = "go-redis sends the script again when its reply is lost, and the second finds nothing to delete: " +
 		"Release returns ErrLockNotHeld for a lock that it has released."

@@ -1,7 +1,7 @@
 package redsync
 
-// What was found in redsync, without the harness: each test is as short a way
-// as there is to see it. One that fails shows that the library has changed.
+// Findings in redsync, without the harness: each test is as short a way as there is to
+// see one. One that fails shows that the library has changed.
 
 import (
 	"context"
@@ -105,8 +105,8 @@ func TestExtendTakesTheLockAgain(t *testing.T) {
 	}
 }
 
-// A node is given 5 % of the expiry to answer, by a deadline that go-redis does not heed
-// by default: a node that hangs keeps everybody for its read timeout.
+// A node has 5 % of the expiry to answer, by a deadline that go-redis does not heed by
+// default. A node that hangs keeps all callers for its read timeout.
 func TestNodeTimeoutIsNotHeeded(t *testing.T) {
 	w := connect(t)
 	w.warm(t)

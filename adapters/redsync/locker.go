@@ -15,7 +15,7 @@ import (
 	"github.com/holdfast-go/holdfast/lock"
 )
 
-// What redsync waits between two tries by default, in whole milliseconds.
+// The time that redsync waits between two tries by default, in whole milliseconds.
 const (
 	minDelay = 50
 	maxDelay = 250
@@ -58,10 +58,10 @@ func (l *locker) TryLock(ctx context.Context, opts ...lock.AcquireOption) (lock.
 	return l.granted(ctx, m, lease, m.LockContext(wait))
 }
 
-// mutex makes the mutex of one acquire. Its settings are redsync's own, but
-// for three: the delays between tries and the values are drawn as redsync draws
-// them, from a source of this run. And 32 tries, its default, are over
-// after five seconds: a user who wants to wait for longer asks for more.
+// mutex makes the mutex of one acquire. Its settings are redsync's own, but for three.
+// The delays between tries and the values are drawn as redsync draws them, from a source
+// of this run. And 32 tries, its default, are over after five seconds: a user who wants
+// to wait for longer asks for more.
 func (l *locker) mutex(lease time.Duration) (*redsync.Mutex, time.Duration) {
 	if lease == 0 {
 		lease = l.lease
@@ -108,9 +108,9 @@ func (l *locker) granted(ctx context.Context, m *redsync.Mutex, lease time.Durat
 
 // Unlock implements [lock.Locker]. redsync gives up when ctx has ended.
 //
-// A value that is gone is told as "already expired" when nobody else has the
-// key, and as "already taken" when somebody has. Both mean that this owner held
-// nothing when the server was asked.
+// The error for a value that is gone is "already expired" when no other owner has the
+// key, and "already taken" when one has. Both mean that this owner held nothing when the
+// server was asked.
 func (l *locker) Unlock(ctx context.Context) (int, error) {
 	l.mu.Lock()
 	m := l.held

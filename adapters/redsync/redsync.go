@@ -35,7 +35,7 @@ func Lock() locktest.Lock {
 	return l
 }
 
-// lateIsTaken is why others are refused while nobody holds the lock.
+// lateIsTaken is the reason for refusals of a free lock.
 const lateIsTaken = "A grant that comes when its time is over is reported as \"lock already taken\", though the server had granted it to this very owner."
 
 // Majority is redsync on five independent primaries, of which it needs three.
@@ -80,7 +80,7 @@ func open(c *locktest.Client, name, owner string) lock.Locker {
 	}}
 }
 
-// What redsync is known for, each with why in its source.
+// The violations that redsync shows, each with the reason in its source.
 const (
 	sentTwice = "go-redis sends the script again when its reply is lost, and redsync does not tell a value that its own first " +
 		"request has deleted from one that has expired: \"failed to unlock, lock was already expired\" (see redsync #81, #107, #144)."

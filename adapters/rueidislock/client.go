@@ -12,11 +12,11 @@ import (
 	"github.com/holdfast-go/holdfast/internal/adapter"
 )
 
-// open makes the lock of a process as rueidislock's README does for one Redis
-// of version 7.0.5 or newer: one key, and no messages about a client's own
-// writes. The timeouts are rueidis' defaults, in the time of the run. 20 ms
-// for a request that takes a lock, the default, stay 20 ms: what a request
-// takes here does not shrink with the time of the run.
+// open makes the lock of a process as rueidislock's README does for one Redis of version
+// 7.0.5 or newer. It has one key, and gets no messages about a client's own writes. The
+// timeouts are rueidis' defaults, in the time of the run. The default of 20 ms for a
+// request that takes a lock stays 20 ms. A request does not get faster with the time of
+// the run.
 func open(a adapter.Access, lease time.Duration) (rueidislock.Locker, error) {
 	o := rueidis.ClientOption{
 		InitAddress: a.Primaries,

@@ -1,7 +1,7 @@
 package rueidislock
 
-// What was found in rueidislock, without the harness: each test is as short a
-// way as there is to see it. One that fails shows that the library has changed.
+// Findings in rueidislock, without the harness: each test is as short a way as there is
+// to see one. One that fails shows that the library has changed.
 
 import (
 	"context"
@@ -22,18 +22,18 @@ import (
 
 const (
 	validity = 2 * time.Second
-	// patience is how long a request that takes a lock may take, by default
-	// 20 ms: too little for a machine that is busy with other tests.
+	// patience is the time that a request that takes a lock may take. The default of 20
+	// ms is too little for a machine that is busy with other tests.
 	patience = 500 * time.Millisecond
 )
 
-// Waiters are woken by messages about the key. With NoLoopTracking a client is
-// told nothing of its own writes: when the reply to its SET is later than 20 ms,
-// it deletes what it may have set, and waits for a message that nobody sends.
+// Waiters are woken by messages about the key. With NoLoopTracking a client gets no
+// messages about its own writes. When the reply to its SET is later than 20 ms, it
+// deletes the key that it may have set. Then it waits for a message that never comes.
 // Without NoLoopTracking the deletion wakes it.
 func TestWaiterSleepsOnAFreeLock(t *testing.T) {
 	l, w := connect(t)
-	take(t, l)() // the server knows the scripts now
+	take(t, l)() // the server has the scripts now
 	w.delay.Store(int64(patience + 200*time.Millisecond))
 	time.AfterFunc(patience, func() { w.delay.Store(0) }) // the reply is on its way by then
 	ctx, cancel := context.WithTimeout(context.Background(), 2*validity)
@@ -46,8 +46,8 @@ func TestWaiterSleepsOnAFreeLock(t *testing.T) {
 	}
 }
 
-// A renewal that is not answered ends the hold when the lease that it asked for
-// would have, half a validity after the lease that the server has.
+// A renewal that is not answered ends the hold when the lease that it asked for would
+// have ended. That is half a validity after the lease that the server has.
 func TestLossIsToldLate(t *testing.T) {
 	l, w := connect(t)
 	ctx, release := obtain(t, l)
@@ -97,7 +97,7 @@ func left(t *testing.T, l rueidislock.Locker) int64 {
 	return ttl
 }
 
-// wire is what can be done to the replies of a connection.
+// wire changes the replies of a connection.
 type wire struct {
 	delay atomic.Int64 // of every reply
 	cut   atomic.Bool  // the next reply breaks the connection instead

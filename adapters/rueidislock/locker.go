@@ -21,7 +21,7 @@ type locker struct {
 	held *hold
 }
 
-// hold is what an acquire got.
+// hold is the result of an acquire.
 type hold struct {
 	ctx     context.Context // ends when the hold is lost
 	release context.CancelFunc
@@ -51,10 +51,9 @@ type acquire func(context.Context, string) (context.Context, context.CancelFunc,
 // errWaited ends the context of an acquire whose wait is over.
 var errWaited = errors.New("the wait is over")
 
-// acquire takes the lock. The context that rueidislock is given is that of the
-// hold, not of the call alone: a deadline in it would end the hold, and shorten
-// the lease from the start. So a wait is bounded by cancelling it, for as long as
-// nothing is held.
+// acquire takes the lock. The context that rueidislock gets is that of the hold, not of
+// the call alone. A deadline in it would end the hold, and shorten the lease from the
+// start. So a wait is bounded by cancelling it, for as long as nothing is held.
 func (l *locker) acquire(ctx context.Context, a lock.Acquire, take acquire) (lock.Grant, error) {
 	if a.Lease != 0 {
 		return lock.Grant{}, errors.ErrUnsupported

@@ -13,9 +13,9 @@ import (
 	"github.com/holdfast-go/holdfast/locktest"
 )
 
-// Lock is rueidislock with one key on one primary. Its README promises that a
-// holder is told immediately when it does not hold the lock any more, "Redis
-// are down" included, and that waiters try again immediately.
+// Lock is rueidislock with one key on one primary. Its README promises that a holder gets
+// an immediate notice when it does not hold the lock any more, "Redis are down" included.
+// It also promises that waiters try again immediately.
 func Lock() locktest.Lock {
 	return locktest.Lock{
 		Name: "rueidislock", Summary: "rueidislock with one key, renewed, woken by client-side caching", Version: "v1.0.79",
@@ -63,7 +63,7 @@ func (s session) Close() error {
 	return nil
 }
 
-// What rueidislock is known for, each with why in its source.
+// The violations that rueidislock shows, each with the reason in its source.
 const (
 	toldLate = "The context of a hold ends when a renewal has failed. One that is not answered fails when the lease it asks " +
 		"for would have ended, half a validity after the lease that the server has (lock.go, monitoring and script)."

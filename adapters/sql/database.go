@@ -9,7 +9,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/adapter/bundled"
 )
 
-// database is what the locks need to know of PostgreSQL or of MariaDB.
+// database has the differences between PostgreSQL and MariaDB.
 type database struct {
 	name   string
 	server func(bundled.Settings) (bundled.Server, error)
@@ -19,7 +19,7 @@ type database struct {
 	version func() string
 	// connect opens a pool of connections to whichever member leads.
 	connect func(adapter.Access) (*sql.DB, error)
-	// unit is what the timeouts of sessions are rounded up to.
+	// unit is the unit to which the timeouts of sessions are rounded up.
 	unit time.Duration
 	// ended says that an error tells of the end of the session, before the
 	// request was carried out; timedOut that a lock was not had in time.

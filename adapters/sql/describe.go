@@ -10,18 +10,19 @@ import (
 	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
 
-// boundedSuffix is what names of locks end with whose sessions the server ends
-// when they are silent for a lease.
+// boundedSuffix ends the names of locks whose sessions the server ends when they are
+// silent for a lease.
 const boundedSuffix = "-timeout"
 
-// members is how many servers a run gets: a primary and a replica.
+// members is the number of servers of a run: a primary and a replica.
 const members = 2
 
 const (
-	// handoff is what a waiter may overlook whom the server wakes.
+	// handoff is the time for which a waiter that the server wakes may overlook a free
+	// lock.
 	handoff = 100 * time.Millisecond
-	// noticed is how long a server may take to end the session of a process
-	// that has died, or whose connection has ended.
+	// noticed is the time that a server may take to end the session of a process that has
+	// died, or whose connection has ended.
 	noticed = time.Second
 )
 

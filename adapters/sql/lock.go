@@ -18,7 +18,7 @@ const (
 	dialTimeout = 5 * time.Second
 	// requestTimeout bounds what has no bound of its own: one try, and a release.
 	requestTimeout = 5 * time.Second
-	// pollEvery is how long a waiter for a row goes without looking.
+	// pollEvery is the time for which a waiter for a row goes without looking.
 	pollEvery = 100 * time.Millisecond
 )
 
@@ -139,5 +139,5 @@ func unclear(ctx context.Context, err error) error {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return errors.Join(lock.ErrUnknown, context.Canceled, err)
 	}
-	return fmt.Errorf("%w: %v", lock.ErrUnknown, err) // a deadline of its own is nobody's cancel
+	return fmt.Errorf("%w: %v", lock.ErrUnknown, err) // a deadline of its own is no cancel by a caller
 }

@@ -51,8 +51,8 @@ func (s *mariadbServer) Stop() { s.end(syscall.SIGKILL) }
 // leadFile is the file with the name of whom a member follows.
 func (s *mariadbServer) leadFile() string { return filepath.Join(s.Data, "follows") }
 
-// Start implements [bundled.Server]. What a member had that leads no more may not be
-// what the one that leads has: it is made anew.
+// Start implements [bundled.Server]. The data of a former leader may differ from that of
+// the leader: it is made anew.
 func (s *mariadbServer) Start(ctx context.Context) error {
 	if last, err := os.ReadFile(s.leadFile()); err == nil && string(last) == s.Leader {
 		s.leads = s.Leader
@@ -156,7 +156,7 @@ func (s *mariadbServer) id(port string) (string, error) {
 	return strconv.Itoa(n + s.made()<<16), err
 }
 
-// made is how often the server was made.
+// made is the number of times that the server was made.
 func (s *mariadbServer) made() int {
 	text, err := os.ReadFile(s.madeFile())
 	if err != nil {
@@ -204,7 +204,7 @@ func (s *mariadbServer) status(ctx context.Context) (map[string]string, error) {
 		return nil, err
 	}
 	if !rows.Next() {
-		return nil, errors.Join(errors.New("it follows nobody"), rows.Err())
+		return nil, errors.Join(errors.New("it follows no member"), rows.Err())
 	}
 	values, into := make([]sql.NullString, len(names)), make([]any, len(names))
 	for i := range values {
@@ -313,7 +313,7 @@ func (s *mariadbServer) Delete(ctx context.Context, name string) error {
 		return err
 	}
 	if n, err := r.RowsAffected(); n == 0 || err != nil {
-		return errors.Join(fmt.Errorf("nobody holds %q", name), err)
+		return errors.Join(fmt.Errorf("no owner holds %q", name), err)
 	}
 	return nil
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/live/processes"
 )
 
-// member is what the servers of both databases have: the data of one directory.
+// member has the common part of the servers of both databases: the data of one directory.
 type member struct {
 	bundled.Settings
 	dir   string

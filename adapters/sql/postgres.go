@@ -91,8 +91,8 @@ func takePostgresRow(ctx context.Context, db *sql.DB, name, owner string, lease 
 	return token, err == nil, err
 }
 
-// connectPostgres lets the driver look for the member that takes writes, as it
-// does for whoever lists several hosts.
+// connectPostgres lets the driver look for the member that takes writes, as it does for a
+// client that lists several hosts.
 func connectPostgres(a adapter.Access) (*sql.DB, error) {
 	hosts := strings.Join(a.Primaries, ",")
 	c, err := pgx.ParseConfig("postgres://" + superuser + "@" + hosts + "/postgres?sslmode=disable&target_session_attrs=read-write")

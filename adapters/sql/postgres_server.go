@@ -48,11 +48,11 @@ func newPostgresServer(s bundled.Settings) (bundled.Server, error) {
 // Stop implements [bundled.Server].
 func (s *postgresServer) Stop() { s.end(syscall.SIGQUIT) }
 
-// standby is the file by which PostgreSQL knows that it follows another.
+// standby is the file that makes PostgreSQL follow another.
 const standby = "standby.signal"
 
-// Start implements [bundled.Server]. What a member had that leads no more may not be
-// what the one that leads has: it is made anew.
+// Start implements [bundled.Server]. The data of a former leader may differ from that of
+// the leader: it is made anew.
 func (s *postgresServer) Start(ctx context.Context) error {
 	_, hasData := os.Stat(filepath.Join(s.dir, "PG_VERSION"))
 	_, followed := os.Stat(filepath.Join(s.dir, standby))
@@ -160,9 +160,9 @@ func (s *postgresServer) run(ctx context.Context) error {
 	})
 }
 
-// A server that is killed leaves a segment of shared memory behind, by which
-// the next one knows that no process of the last is left. It is marked to go
-// with the last process that has it.
+// A server that is killed leaves a segment of shared memory behind. It shows the next one
+// that no process of the last is left. It is marked to go with the last process that has
+// it.
 
 // memory is the segment of the process that runs, or of the last one; false
 // when there was none.
@@ -271,7 +271,7 @@ func (s *postgresServer) Delete(ctx context.Context, name string) error {
 		SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND granted AND (classid::bigint << 32 | objid::bigint) = hashtextextended($1, 0)
 		UNION SELECT pid FROM pg_stat_activity WHERE state = 'idle in transaction' AND backend_xid IS NOT NULL) holders`, name)
 	if err == nil && len(ended) == 0 {
-		err = fmt.Errorf("nobody holds %q", name)
+		err = fmt.Errorf("no owner holds %q", name)
 	}
 	return err
 }

@@ -60,7 +60,7 @@ func firstOf(name string, places ...string) string {
 	return ""
 }
 
-// versionOf is what a program says with --version, from its first digit on.
+// versionOf is the output of a program with --version, from its first digit on.
 func versionOf(path string) string {
 	out, err := exec.Command(path, "--version").Output()
 	if path == "" || err != nil {

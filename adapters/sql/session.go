@@ -28,9 +28,9 @@ type sessionOwner struct {
 // session is a connection that holds the lock.
 type session struct {
 	conn *sql.Conn
-	lost chan struct{} // closed when the hold is; nil where nobody looks
+	lost chan struct{} // closed when the hold is; nil without a reader
 	gone atomic.Bool   // somebody looked, and it was
-	over chan struct{} // closed when nobody needs the hold any more
+	over chan struct{} // closed when no caller needs the hold any more
 	done sync.WaitGroup
 	once sync.Once
 }
@@ -40,7 +40,7 @@ func (o *sessionOwner) Lock(ctx context.Context, _ ...lock.AcquireOption) (lock.
 	return o.acquire(ctx, o.kind.take, 0)
 }
 
-// answerMargin is how long the server's answer that a wait is over may take to
+// answerMargin is the time that the server's answer that a wait is over may take to
 // arrive.
 const answerMargin = 50 * time.Millisecond
 
@@ -166,7 +166,8 @@ func (o *sessionOwner) granted(conn *sql.Conn) lock.Grant {
 	return g
 }
 
-// margin is how long before the server may end its session a holder is told.
+// margin is the time between the notice to a holder and the earliest end of its session
+// by the server.
 const margin = 100 * time.Millisecond
 
 // keep speaks to the server, which ends a session that is silent for a lease,

@@ -83,7 +83,7 @@ func world(t *testing.T, base *database, clients int) *live.World {
 	return w
 }
 
-// lease is what the locks here are opened with.
+// lease is the lease of the locks here.
 const lease = 2 * time.Second
 
 // join starts a client process.
@@ -137,7 +137,7 @@ func TestTurns(t *testing.T) {
 	}
 }
 
-// eventually waits for something that nobody tells of.
+// eventually waits for a change without a notice.
 func eventually(t *testing.T, what string, try func() error) {
 	t.Helper()
 	for end := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
@@ -232,7 +232,7 @@ func TestFailover(t *testing.T) {
 			if n := w.Connections(faults.Link{From: "node-1-replica-1", To: "node-1"}); n == 0 {
 				t.Error("the replica does not follow through the proxy")
 			}
-			time.Sleep(500 * time.Millisecond) // until it has arrived: nobody tells
+			time.Sleep(500 * time.Millisecond) // until it has arrived: there is no notice
 			heal, err := w.Cut("node-1-replica-1", "node-1")
 			must.Succeed(t, err)
 			_, err = lost.TryLock(t.Context(), lock.Lease(time.Minute))
@@ -296,8 +296,8 @@ func harness(name string) int {
 	return 0
 }
 
-// A harness that is killed leaves no process, whoever started it, and no
-// shared memory.
+// A harness that is killed leaves neither a process of its own or of a server, nor shared
+// memory.
 func TestNothingOutlivesAHarnessThatIsKilled(t *testing.T) {
 	for _, base := range databases {
 		t.Run(base.name, func(t *testing.T) {
@@ -360,8 +360,8 @@ func alive(pid int) bool {
 	return err == nil && !strings.Contains(string(stat), ") Z ")
 }
 
-// segments are those of shared memory that some processes have made, and whether
-// they stay when nobody has them any more.
+// segments are those of shared memory that some processes have made. The value says
+// whether a segment stays when no process has it any more.
 func segments(t *testing.T, makers []int) map[string]bool {
 	t.Helper()
 	text, err := os.ReadFile("/proc/sysvipc/shm")

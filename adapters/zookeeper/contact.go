@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// contact knows when an ensemble has surely heard of a client: when the client
-// sent what came before the last that it has read. The session lasts for its
-// timeout after that.
+// contact has the last time at which an ensemble has surely heard of a client. That is
+// the time at which the client sent the request before the last that it has read. The
+// session lasts for its timeout after that.
 type contact struct{ wrote, answered atomic.Pointer[time.Time] }
 
 // last is when that was; it is not called before a session has begun.

@@ -17,21 +17,21 @@ const (
 	fenced = "zookeeper-fenced"
 )
 
-// members is how many servers a run gets: enough for a majority without one.
+// members is the number of servers of a run: enough for a majority without one.
 const members = 3
 
 const (
-	// handoff is what a waiter may overlook whom a watch wakes.
+	// handoff is the time for which a waiter that a watch wakes may overlook a free lock.
 	handoff = 200 * time.Millisecond
-	// expiry is how much longer than its timeout a session may live: the leader
-	// looks once in a tick, and a new one gives each its whole time again.
+	// expiry is the time by which a session may outlive its timeout. The leader looks
+	// once in a tick, and a new one gives each its whole time again.
 	expiry = 2 * tick
 )
 
 // jar is where Debian puts the server, with what it needs in its manifest.
 const jar = "/usr/share/java/zookeeper.jar"
 
-// logger is what writes the server's log, to its standard error.
+// logger writes the server's log, to its standard error.
 const logger = "/usr/share/java/slf4j-simple.jar"
 
 func missing() string {

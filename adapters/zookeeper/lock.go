@@ -125,12 +125,12 @@ func (e *ensemble) newSession(ctx context.Context) (*session, error) {
 	}
 }
 
-// margin is how long before the end of a session a client without a connection
+// margin is the time before the end of a session at which a client without a connection
 // counts it as over.
 const margin = 250 * time.Millisecond
 
-// watch tells when a session has ended: when the ensemble says so, which needs a
-// connection, or when there was none for so long that it may have.
+// watch closes the channel of a session that has ended. The ensemble says so, which needs
+// a connection, or there was no connection for so long that it may have.
 func (s *session) watch(events <-chan zk.Event) {
 	var late <-chan time.Time
 	for {
@@ -198,8 +198,8 @@ func (o *owner) TryLock(ctx context.Context, opts ...lock.AcquireOption) (lock.G
 	return o.acquire(ctx, wait <= 0)
 }
 
-// acquire takes the lock. The client's Lock waits for as long as it takes:
-// whoever wants to stop has to end the session.
+// acquire takes the lock. The client's Lock waits for as long as it takes: a caller that
+// wants to stop has to end the session.
 func (o *owner) acquire(ctx context.Context, once bool) (lock.Grant, error) {
 	if o.of.closed() {
 		return lock.Grant{}, lock.ErrClosed

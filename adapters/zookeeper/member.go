@@ -73,7 +73,8 @@ func (m *member) id(name string) int {
 	return len(names) - slices.Index(names, name)
 }
 
-// electionPatience is how long a member waits for the one that is to lead first.
+// electionPatience is the time for which a member waits for the one that is to lead
+// first.
 const electionPatience = 12 * time.Second
 
 // Start implements [bundled.Server]: it returns when the member takes part.
@@ -96,7 +97,8 @@ func (m *member) launch(ctx context.Context) error {
 	// Nothing is synced to the disk: what crashes is a process, and the machine goes on.
 	cmd := exec.Command(java, "-Xmx64m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", "-Dzookeeper.forceSync=no", "-Dzookeeper.preAllocSize=256",
 		"-Djava.net.preferIPv4Stack=true",
-		// Members that found nobody to vote with ask again, less and less often, up to once in a minute.
+		// Members that found no member to vote with ask again, less and less often, up to
+		// once in a minute.
 		"-Dzookeeper.fastleader.maxNotificationInterval=500",
 		"-Dorg.slf4j.simpleLogger.defaultLogLevel=info", "-Dorg.slf4j.simpleLogger.log.org.apache.zookeeper.server.NIOServerCnxn=warn", "-cp", jar+":"+logger, "org.apache.zookeeper.server.quorum.QuorumPeerMain", m.conf)
 	cmd.Dir = m.dir
@@ -261,7 +263,7 @@ func (m *member) Delete(_ context.Context, name string) error {
 		return err
 	}
 	if first == "" {
-		return fmt.Errorf("nobody holds %q", name)
+		return fmt.Errorf("no owner holds %q", name)
 	}
 	return c.Delete(first, -1)
 }

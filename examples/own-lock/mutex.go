@@ -1,4 +1,4 @@
-// Package ownlock is an example of a lock of one's own under test: a lock as many
+// Package ownlock is an example of a lock of one's own under test. It has a lock as many
 // services have one, and a test that plays Holdfast's catalogue against it.
 package ownlock
 

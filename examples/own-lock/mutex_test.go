@@ -9,7 +9,7 @@ import (
 	"github.com/holdfast-go/holdfast/locktest"
 )
 
-// What the lock is known for.
+// The reasons for the known violations of the lock.
 const (
 	resent  = "go-redis sends the script again when its reply is late, and the second one finds nothing to delete"
 	refused = "go-redis sends the SET again when its reply is lost, and the second one finds the lock of this very owner"

@@ -1,6 +1,6 @@
-// Package service sells the stock of a shop over HTTP. Many processes may serve
-// it. The lock keeps two of them from selling the same item, and the database
-// refuses a process that has lost the lock and does not know it yet.
+// Package service sells the stock of a shop over HTTP. Many processes may serve it. The
+// lock keeps two of them from selling the same item. The database refuses a process that
+// has lost the lock and has not noticed yet.
 package service
 
 import (
@@ -62,8 +62,8 @@ func (s *Service) sell(ctx context.Context, item string, token uint64) error {
 	if err := s.Pack(ctx, item); err != nil {
 		return fmt.Errorf("pack %q: %w", item, err)
 	}
-	// The condition makes the difference: a process that was stopped for longer than
-	// its lease comes here late, and with a token that is too small.
+	// The condition makes the difference. A process that was stopped for longer than its
+	// lease comes here late, and with a token that is too small.
 	res, err := s.DB.ExecContext(ctx, `UPDATE stock SET left = ?, token = ? WHERE item = ? AND token <= ?`, left-1, int64(token), item, int64(token))
 	if err != nil {
 		return fmt.Errorf("write stock: %w", err)

@@ -20,7 +20,7 @@ import (
 // instead of a skip.
 const Require = "HOLDFAST_REQUIRE_BROWSER"
 
-// limit is how long one browser may run.
+// limit is the time for which one browser may run.
 const limit = 5 * time.Minute
 
 // Browser is a running Chromium.
@@ -138,7 +138,7 @@ func (b *Browser) next(waiting string) message {
 	return m
 }
 
-// View is how a test views a page.
+// View is the view of a test on a page.
 type View struct {
 	Width int // in CSS pixels
 	Dark  bool

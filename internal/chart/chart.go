@@ -20,7 +20,7 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
-// Blue is the colour of the subject of a plot.
+// Blue is the colour of what a plot is about.
 var Blue = color.NRGBA{R: 0x3b, G: 0x6f, B: 0xb6, A: 0xff}
 
 // New is an empty plot without a background.

@@ -7,8 +7,8 @@ import (
 	"github.com/holdfast-go/holdfast/lock"
 )
 
-// background is what a mutant does between the calls of its users: goroutines
-// that end when the lock is closed.
+// background is the work of a mutant between the calls of its users: goroutines that end
+// when the lock is closed.
 type background struct {
 	Locks
 	ctx  context.Context
@@ -57,8 +57,8 @@ func active(set func(p Process, b *background) (newWire func(Process) *wire, mas
 	}
 }
 
-// perHold calls begin when f's owner has got its first hold, and what begin
-// returned when the owner lets go of the last one, or asks to.
+// perHold calls begin when f's owner has got its first hold. It calls the returned
+// function when the owner lets go of the last one, or asks to.
 func perHold(f *face, begin func(g lock.Grant) (end func())) {
 	holds, end := 0, func() {}
 	f.acquire = func(ctx context.Context, a lock.Acquire, forever bool) (lock.Grant, error) {

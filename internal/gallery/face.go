@@ -7,8 +7,7 @@ import (
 	"github.com/holdfast-go/holdfast/lock"
 )
 
-// face is a locker that misleads its caller. What it does not replace is the
-// base's.
+// face is a locker that misleads its caller. The base keeps all that it does not replace.
 type face struct {
 	base    lock.Locker
 	acquire acquire

@@ -11,8 +11,8 @@ import (
 // mistake is an edit of one script.
 const FairQueue = "fair-queue"
 
-// FairPatience is how long a waiter keeps its place without asking again: for
-// a second, and for three times as long as it goes without looking.
+// FairPatience is the time for which a waiter keeps its place without asking again. That
+// is a second, and three times the time for which it goes without looking.
 func FairPatience(poll time.Duration) time.Duration { return max(time.Second, 3*poll) }
 
 // fairTake takes the lock for its owner if the lock is free and the owner is
@@ -71,7 +71,7 @@ func fairLocks(p Process, take string) smallLocks {
 			return n == 1, err
 		}
 		s.quit = func(s *small) {
-			// Who cannot say goodbye loses the place when the patience is over.
+			// An owner that cannot say goodbye loses the place when the patience is over.
 			_ = s.rdb.Eval(context.Background(), fairQuit, []string{queue, patience}, s.owner).Err()
 		}
 	}}

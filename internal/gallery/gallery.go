@@ -2,9 +2,9 @@
 // mistake each, most of which some library has shipped. They test that the
 // scenarios and the judges detect such a mistake. Use them for nothing else.
 //
-// No lock has a switch for its mistake. The package adds a mistake from outside:
-// to the requests of a lock (see [wire]), to its answers (see [face]), or in a
-// small lock or combiner of its own.
+// No lock has a switch for its mistake. The package adds a mistake from outside: to the
+// requests of a lock (see [wire]), or to its answers (see [face]). Other mistakes are in
+// a small lock or combiner of its own.
 package gallery
 
 import (

@@ -11,9 +11,8 @@ import (
 	"github.com/holdfast-go/holdfast/lock"
 )
 
-// small is a lock of the gallery's own, in the manner of package textbook: it
-// polls, has one command or a few for each thing, and stores the owner in the
-// key.
+// small is a lock of the gallery's own, in the manner of package textbook. It polls, has
+// one command or a few for each thing, and stores the owner in the key.
 type small struct {
 	textbook.Spin
 	rdb         redis.UniversalClient
@@ -55,7 +54,7 @@ func (s *small) Unlock(ctx context.Context) (int, error) {
 	return 0, nil
 }
 
-// setNX is what set-px-lua takes the lock with.
+// setNX is the acquire of set-px-lua.
 func setNX(ctx context.Context, s *small, lease time.Duration) (bool, error) {
 	return isOK(s.rdb.Do(ctx, "set", s.name, s.owner, "nx", "px", lease.Milliseconds()))
 }
@@ -68,7 +67,7 @@ func isOK(cmd *redis.Cmd) (bool, error) {
 	return cmd.Err() == nil, cmd.Err()
 }
 
-// compareAndDelete is what set-px-lua gives the lock back with.
+// compareAndDelete is the release of set-px-lua.
 func compareAndDelete(ctx context.Context, s *small) (bool, error) {
 	return evalTrue(ctx, s, `if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) end return 0`, s.owner)
 }

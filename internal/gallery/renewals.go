@@ -108,10 +108,9 @@ var survivors = openings{
 	"renewal-survives-close": closesLate,
 }
 
-// haunted is a base whose holds are renewed by a ghost: from an answer with
-// which it begins, to one with which it ends, or to the end of the process.
-// That is only seen where the hold is still there. under is what the wire does
-// besides.
+// haunted is a base whose holds a stray renewer renews. It begins with one answer, and
+// ends with another or with the process. That is only seen where the hold is still there.
+// under is the rest of the wire.
 func haunted(turns func(r *request) (begins, ends bool), under func(Process) *wire) opening {
 	return active(func(p Process, b *background) (func(Process) *wire, func(*face)) {
 		return func(p Process) *wire {
@@ -158,7 +157,7 @@ func haunt(ctx context.Context, p Process, key, field string) {
 	for every := time.NewTicker(p.Lease / 3); ; {
 		select {
 		case <-every.C:
-			_ = p.Clients[0].Eval(ctx, renew, []string{key}, field, p.Lease.Milliseconds()).Err() // a ghost minds no error
+			_ = p.Clients[0].Eval(ctx, renew, []string{key}, field, p.Lease.Milliseconds()).Err() // a stray renewer ignores errors
 		case <-ctx.Done():
 			every.Stop()
 			return

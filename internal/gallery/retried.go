@@ -6,8 +6,8 @@ import (
 	"github.com/holdfast-go/holdfast/lock"
 )
 
-// retried are the mistakes about requests that arrive twice: an acquire that
-// counts twice, and a release that is told off the second time.
+// retried are the mistakes about requests that arrive twice: an acquire that counts
+// twice, and a release that fails the second time.
 var retried = openings{
 	"unconfirmed-acquire-kept": wired(dropCancel),
 	"second-release-refused": faced(func(f *face) {

@@ -69,8 +69,8 @@ func blindAfterBusy(Process) *wire {
 // leakySubscriber opens one subscription more than it is asked for.
 type leakySubscriber struct{ redis.UniversalClient }
 
-// Subscribe opens the subscription asked for, and another one to the same
-// channels, of which the caller knows nothing.
+// Subscribe opens the subscription asked for, and another one to the same channels,
+// without the caller's knowledge.
 func (l leakySubscriber) Subscribe(ctx context.Context, channels ...string) *redis.PubSub {
 	_ = l.UniversalClient.Subscribe(ctx).Subscribe(ctx, append(channels, "redisson_lock__channel:{leak}")...)
 	return l.UniversalClient.Subscribe(ctx, channels...)

@@ -218,9 +218,9 @@ func hook(p Process, newWire func(p Process) *wire) {
 	}
 }
 
-// Overhear puts hooks before clients as many mutants have them, but these change
-// nothing. The client sends some other requests because of them, see [wire]; a
-// lock on such clients is what these mutants are to be compared with.
+// Overhear puts hooks before clients as many mutants have them, but these change nothing.
+// The client sends some other requests because of them, see [wire]; these mutants are to
+// be compared with a lock on such clients.
 func Overhear(clients []redis.UniversalClient) {
 	hook(Process{Clients: clients}, func(Process) *wire { return &wire{} })
 }

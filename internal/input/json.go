@@ -61,7 +61,7 @@ type walker struct {
 
 var unmarshaler = reflect.TypeFor[v1.Unmarshaler]()
 
-// value reads a value for a type. A nil type knows no keys.
+// value reads a value for a type. A nil type has no keys.
 func (w walker) value(as reflect.Type) error {
 	for as != nil && as.Kind() == reflect.Pointer {
 		as = as.Elem()

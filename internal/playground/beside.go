@@ -9,13 +9,14 @@ import (
 	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
 
-// mostTried is how many other locks a request may play to find one that survives.
+// mostTried is the largest number of other locks that a request may play to find one that
+// survives.
 const mostTried = 3
 
 // reference is the lock to show beside a violation where it survives.
 const reference = "reentrant"
 
-// order is what a job plays: the request, or of Beside the first lock that
+// order is the lock of a job: that of the request, or of Beside the first lock that
 // survives. Then it has the run of the request, with its history.
 type order struct {
 	Request
@@ -30,10 +31,10 @@ type drawn struct {
 	history *history.History
 }
 
-// survivors are the locks that may survive what the chosen lock does not, the most
-// likely first: those that the scenario argues for, and of them the reference, then
-// those with a guarantee. A changed scenario argues for none, but the arguments are
-// still a good guess.
+// survivors are the locks that may survive what the chosen lock does not, the most likely
+// first. These are the ones that the scenario argues for, and of them the reference, then
+// those with a guarantee. A changed scenario argues for none, but the arguments are still
+// a good guess.
 func (p *plan) survivors() []string {
 	rank := func(lock string) int {
 		at, l := 0, locks.MustFind(lock)

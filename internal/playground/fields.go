@@ -63,7 +63,7 @@ func visit(v reflect.Value, path string, add func(field)) {
 		}
 	case v.Type() == reflect.TypeFor[map[string]scenarios.Override]():
 		for _, name := range slices.Sorted(maps.Keys(v.Interface().(map[string]scenarios.Override))) {
-			// What it has are pointers, so that the copy changes the original.
+			// Its values are pointers, so that the copy changes the original.
 			visit(v.MapIndex(reflect.ValueOf(name)), path+"."+name, add)
 		}
 	}

@@ -12,7 +12,7 @@ import (
 // Limits of one run, for every visitor. Each scenario of the catalogue keeps
 // them as it is.
 const (
-	// MaxRequest is how many bytes a request may have.
+	// MaxRequest is the largest number of bytes of a request.
 	MaxRequest = 8 << 10
 	// RunTime is the processor time that a run may take.
 	RunTime = 10 * time.Second

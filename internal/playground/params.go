@@ -44,7 +44,7 @@ func params(s *scenarios.Scenario, now map[string]string) []Param {
 
 var place = regexp.MustCompile(`^(?:faults\[(\d+)\]|override\.(client-\d+)|([a-z]+))\.(.+)$`)
 
-// called is what a path is about, and its key there.
+// called names the part of the scenario with a path, and its key there.
 func called(s *scenarios.Scenario, path string) (of, label string) {
 	m := place.FindStringSubmatch(path)
 	switch {
@@ -80,7 +80,7 @@ var schema = sync.OnceValue(func() (s struct {
 	return s
 })
 
-// about is what the schema of scenarios says of a key.
+// about is the description of a key in the schema of scenarios.
 func about(path string) string {
 	def := "workload" // which an override changes
 	switch {
@@ -137,7 +137,8 @@ var fine = []float64{1, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.8, 2, 2.2, 2.5, 2.8, 3, 
 
 var rates = []float64{0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 1, 1.01, 1.02, 1.05, 1.1, 1.2, 1.5, 2}
 
-// stops are what a slider offers around the value, and the one chosen now.
+// stops are the values that a slider offers around the present one, and the one chosen
+// now.
 func (f field) stops(s *scenarios.Scenario, now string) []string {
 	var all []float64
 	value := float64(f.v.Convert(reflect.TypeFor[int64]()).Int())

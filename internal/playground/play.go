@@ -21,7 +21,7 @@ import (
 	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
 
-// Response is what a visitor gets. HTML is a part of a page; every text in it is
+// Response is the answer to a visitor. HTML is a part of a page; every text in it is
 // escaped. All others are plain texts.
 type Response struct {
 	Scenario string                               `json:"scenario"`
@@ -40,7 +40,7 @@ type Response struct {
 	YAML     string                               `json:"yaml"`             // the scenario
 }
 
-// Refusal is what a visitor gets in the place of a [Response].
+// Refusal is the answer to a visitor in the place of a [Response].
 type Refusal struct {
 	Error string `json:"error"`
 	Hint  string `json:"hint,omitempty"`
@@ -122,7 +122,7 @@ func (p *plan) play(ctx context.Context, r suite.Runner, o order) (*outcome, *re
 	return out, &a.Run, nil
 }
 
-// outcome is what a job gives.
+// outcome is the result of a job.
 type outcome struct {
 	// Response is the JSON of a [Response]; empty if no other lock survives.
 	Response json.RawMessage `json:"response,omitempty"`

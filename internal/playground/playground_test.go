@@ -91,8 +91,8 @@ func TestTheCommandGivesTheSameHistory(t *testing.T) {
 	}
 }
 
-// The limits must leave the catalogue as it is, and every slider must have
-// somewhere to go. An end of it may be out of reach, and then the reason is told.
+// The limits must leave the catalogue as it is, and every slider must have somewhere to
+// go. An end of it may be out of reach, and then the page names the reason.
 func TestEverySliderOfTheCatalogue(t *testing.T) {
 	refused := 0
 	for i, s := range scenarios.Catalogue() {

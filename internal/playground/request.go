@@ -1,8 +1,8 @@
 // Package playground plays one scenario with one lock for somebody who turns its
-// parameters, in virtual time. A request is a JSON document, and so is the answer:
+// parameters, in virtual time. A request is a JSON document, and so is the answer. It has
 // the verdicts, the picture and the story as HTML, the hash of the history, and the
-// command that gives the same history in a terminal. The same code runs behind
-// HTTP and, as WebAssembly, in a browser.
+// command for a terminal. The same code runs behind HTTP and, as WebAssembly, in a
+// browser.
 package playground
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
 
-// Request is what a visitor asks for.
+// Request is the request of a visitor.
 type Request struct {
 	Scenario string `json:"scenario"` // a built-in one
 	Lock     string `json:"lock"`     // a built-in one
@@ -123,5 +123,5 @@ func (p *plan) change(src []byte) error {
 	return err
 }
 
-// file is how the command in the terminal names the scenario.
+// file is the name of the scenario in the command for the terminal.
 func (p *plan) file() string { return "./" + p.Scenario + ".yaml" }

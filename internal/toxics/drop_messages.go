@@ -43,8 +43,7 @@ func (d *DropMessages) Pipe(stub *toxics.ToxicStub) {
 // Drops reports whether a whole frame is lost while the toxic is on.
 func (*DropMessages) Drops(frame []byte) bool { return isMessage(frame) == resp.Take }
 
-// ended queues the end of a stream after the bytes that the toxic still holds
-// back.
+// ended queues the end of a stream after the bytes that the toxic still withholds.
 func ended(rest []byte, due time.Time) []queued {
 	if len(rest) == 0 {
 		return []queued{{nil, due}}

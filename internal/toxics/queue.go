@@ -9,8 +9,8 @@ import (
 	"github.com/Shopify/toxiproxy/v2/toxics"
 )
 
-// queueing is what the toxics of this package share: one queue per connection,
-// from which bytes go on in order when they are due. The end of a stream
+// queueing is the common part of the toxics of this package. It is one queue per
+// connection, from which bytes go on in order when they are due. The end of a stream
 // queues behind its bytes, as a FIN does.
 //
 //	Input -> admit -> queue, until due -> Output
@@ -31,7 +31,7 @@ type queueing struct {
 // queue is the state of one connection in one direction.
 type queue struct {
 	admit func(c *stream.StreamChunk, now time.Time) []queued
-	rest  func() []byte // bytes that admit still holds back; may be nil
+	rest  func() []byte // bytes that admit still withholds; may be nil
 	items []queued
 }
 
@@ -42,7 +42,7 @@ type queued struct {
 	due   time.Time
 }
 
-// orphanTimeout is how long bytes wait for a reader after the removal of the
+// orphanTimeout is the time for which bytes wait for a reader after the removal of the
 // toxic, if the world has forgotten the connection.
 const orphanTimeout = 5 * time.Second
 

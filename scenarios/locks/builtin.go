@@ -18,7 +18,7 @@ import (
 	"github.com/holdfast-go/holdfast/lock"
 )
 
-// subjects are the built-in locks, in the order reports show them.
+// The built-in locks, in the order of reports.
 var subjects = []*Subject{
 	textbookLock("setnx", "SETNX without expiry, plain DEL", false, textbook.NewSetNX),
 	textbookLock("setnx-expire", "SETNX, then PEXPIRE as a second command, plain DEL", true, textbook.NewSetNXExpire),
@@ -79,7 +79,7 @@ var subjects = []*Subject{
 
 // smallRedLock is redlock with as few primaries as a majority needs. Exhaustive placement
 // plays it, because every primary multiplies the placements. It is in no list;
-// [FindSubject] knows it by name.
+// [FindSubject] finds it by name.
 func smallRedLock() *Subject {
 	s := *MustFind("redlock")
 	s.Like, s.name, s.summary = s.name, smallRedLockName, "the reference lock on a majority of three independent primaries"
@@ -140,7 +140,7 @@ func referenceNumbers(s Setting) history.Terms {
 	}
 }
 
-// identityOf is what every built-in lock stores for an owner, in Redisson's
+// identityOf is the value that every built-in lock stores for an owner, in Redisson's
 // form: the client's id and the thread.
 func identityOf(process, thread string) string { return process + ":" + thread }
 

@@ -7,8 +7,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// A lock is asked and judged by the same claims, wherever it comes from: by itself,
-// in a header, or in a mix, whose lock would otherwise skip scenarios in silence.
+// A lock is asked and judged by the same claims, wherever it comes from: by itself, in a
+// header, or in a mix. Otherwise a lock in a mix would skip scenarios in silence.
 func TestClaimsHaveOneAnswer(t *testing.T) {
 	settings := []Setting{
 		{Lease: time.Second, Scale: 1}, {Lease: 30 * time.Second, Poll: time.Second, Scale: 0.2},

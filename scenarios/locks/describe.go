@@ -10,8 +10,8 @@ import (
 	"github.com/holdfast-go/holdfast/checker/history"
 )
 
-// Description is what a lock declares: its promises, by which it is judged, and
-// its keys and servers.
+// Description is the account that a lock gives of itself: its promises, by which it is
+// judged, and its keys and servers.
 type Description struct {
 	// Name is the lock's name in commands and reports: lower case, digits and
 	// hyphens.
@@ -23,19 +23,18 @@ type Description struct {
 	// RenewEvery is the longest gap between two renewals, as a part of the
 	// lease: a watchdog that renews every third of it has 0.34.
 	RenewEvery float64 `json:"renew_every,omitempty"`
-	// HandoffNS is how long a waiter may overlook a free lock, in nanoseconds
-	// at time scale 1: for a lock that polls, the longest poll interval. 0 is a
+	// HandoffNS is the time for which a waiter may overlook a free lock, in nanoseconds
+	// at time scale 1. For a lock that polls it is the longest poll interval. 0 is a
 	// second.
 	HandoffNS int64 `json:"handoff_ns,omitempty"`
 
 	// Drift is the drift of servers' clocks during a lease that the lock
 	// survives; nil for none.
 	Drift *Drift `json:"drift,omitempty"`
-	// LeaseUnitNS is the unit to which the lock rounds a lease up, LeaseMinNS
-	// its shortest lease, LeaseSlackNS the longest time by which it exceeds a
-	// lease, and MarginNS the time before the end of its lease at which a
-	// holder is notified of its loss. All are nanoseconds in the time of the
-	// run.
+	// LeaseUnitNS is the unit to which the lock rounds a lease up, and LeaseMinNS its
+	// shortest lease. LeaseSlackNS is the longest time by which it exceeds a lease.
+	// MarginNS is the time before the end of its lease at which a holder is notified of
+	// its loss. All are nanoseconds in the time of the run.
 	LeaseUnitNS  int64 `json:"lease_unit_ns,omitempty"`
 	LeaseMinNS   int64 `json:"lease_min_ns,omitempty"`
 	LeaseSlackNS int64 `json:"lease_slack_ns,omitempty"`
@@ -84,10 +83,10 @@ type Drift struct {
 // BundledServers are the servers that a lock brings instead of Redis. Each is a
 // process of the adapter's own program, started with other arguments.
 type BundledServers struct {
-	Args    []string `json:"args"`    // after the command that started the worker
+	Args    []string `json:"args"`    // after the command that started the adapter
 	Members int      `json:"members"` // members of one service, of which one leads
-	// Promoted is true if the members do not elect a leader: the harness
-	// promotes one by name, as an operator does, and lets the others follow it.
+	// Promoted is true if the members do not elect a leader. The harness promotes one by
+	// name, as an operator does, and lets the others follow it.
 	Promoted bool `json:"promoted,omitempty"`
 	// TwoPeers is true if a member listens to the others on two addresses.
 	TwoPeers bool `json:"two_peers,omitempty"`

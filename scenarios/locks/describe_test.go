@@ -8,8 +8,8 @@ import (
 	"github.com/holdfast-go/holdfast/internal/must"
 )
 
-// What a lock says of itself decides what it is judged by, so a description
-// that makes no sense is refused with the field that is wrong.
+// The description of a lock decides what it is judged by. One that makes no sense is
+// refused with the field that is wrong.
 func TestDescriptionCheck(t *testing.T) {
 	good := Description{Name: "mine-2", Claims: history.Claims{Lease: true, Renewal: true}, RenewEvery: 0.34, Primaries: 5, Quorum: 3, Key: "lock:{name}", Reaches: []string{ThroughAddress}}
 	must.Succeed(t, good.Check())

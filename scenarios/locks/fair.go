@@ -74,8 +74,9 @@ func (s *callSession) Shutdown(ctx context.Context) error {
 	return shutdown(ctx, all, len(all))
 }
 
-// refuse returns the clients, and lets no other come. A client may take long to close: whoever
-// asks for a locker meanwhile must not wait for a mutex, as virtual time would stop.
+// refuse returns the clients, and lets no other come. A client may take long to close. A
+// call that asks for a locker meanwhile must not wait for a mutex, as virtual time would
+// stop.
 func (s *callSession) refuse() []*lock.Client {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -30,9 +30,8 @@ func (h Holder) known() bool {
 	return slices.Contains([]Holder{HolderValue, HolderFirst, HolderLast, HolderLowest, HolderMember, HolderNone}, h)
 }
 
-// Of reads the holder of a lock and its hold count from the value of the key: ""
-// and 0 for nobody. clear is false if the value does not show the holder in this
-// way.
+// Of reads the holder of a lock and its hold count from the value of the key: "" and 0
+// without a holder. clear is false if the value does not show the holder in this way.
 func (h Holder) Of(v keyspace.Value) (identity string, count int, clear bool) {
 	if !v.Exists() {
 		return "", 0, h != HolderNone

@@ -19,8 +19,8 @@ import (
 	"github.com/holdfast-go/holdfast/lock"
 )
 
-// Subject is a lock under test: a built-in one, see [FindSubject], or a
-// third-party one, see [NewThirdParty].
+// Subject is a lock under test. [FindSubject] returns a built-in one, and [NewThirdParty]
+// a third-party one.
 type Subject struct {
 	name    string
 	summary string
@@ -62,7 +62,7 @@ type Environment struct {
 	// Dial connects this process to a server.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 
-	options []lock.Option // of the reference lock, besides those of the subject
+	options []lock.Option // of the reference lock, besides those of the lock under test
 }
 
 // Setting holds the parameters of a run on which the promises of a lock depend.
@@ -85,9 +85,9 @@ func Scaled(d time.Duration, scale float64) time.Duration {
 
 func (s Setting) scaled(d time.Duration) time.Duration { return Scaled(d, s.Scale) }
 
-// handoff is how long a waiter may overlook a free lock: the poll interval, and
-// half a second for the requests around a poll. A real machine needs a part of
-// that at every time scale.
+// handoff is the time for which a waiter may overlook a free lock. It is the poll
+// interval, and half a second for the requests around a poll. A real machine needs a part
+// of that at every time scale.
 func (s Setting) handoff(poll time.Duration) int64 {
 	if s.Handoff > 0 {
 		return int64(max(s.Handoff, 2*LongestOperation))

@@ -68,7 +68,7 @@ func (d *Description) numbers(s Setting) history.Terms {
 	return t
 }
 
-// handoff is how long a waiter may overlook a free lock.
+// handoff is the time for which a waiter may overlook a free lock.
 func (d Description) handoff() time.Duration {
 	return cmp.Or(time.Duration(d.HandoffNS), defaultHandoff)
 }

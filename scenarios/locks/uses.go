@@ -12,7 +12,7 @@ import (
 
 // uses are further ways to use the reference lock. They reach code that the built-in
 // locks do not call. Only mutation plays them, so they are in no list; [FindSubject]
-// knows them by name. They are judged by their claims, like third-party locks.
+// finds them by name. They are judged by their claims, like third-party locks.
 var uses = []struct {
 	description Description
 	open        func(Environment) (Session, error)
@@ -209,7 +209,7 @@ func (s forceSession) Locker(name, thread string) lock.Locker {
 	return &forceLocker{Reentrant: s.Session.Locker(name, thread).(*lock.Reentrant)}
 }
 
-// forceLocker releases by force while its lease lasts: nobody else has the lock then.
+// forceLocker releases by force while its lease lasts: no other owner has the lock then.
 type forceLocker struct {
 	*lock.Reentrant
 	forced bool // without an answer
@@ -244,7 +244,7 @@ var openForeign = openQuorum(3, func(e Environment, thread string, members []loc
 	return lock.NewMultiLockWith(groupOptions(e, thread), others...)
 })
 
-// foreign is a lock of which a group knows only the methods of [lock.Locker] and
+// foreign is a lock of which a group has only the methods of [lock.Locker] and
 // [lock.LostNotifier].
 type foreign struct{ l *lock.Reentrant }
 

@@ -60,13 +60,12 @@ type result struct {
 	Changed bool `json:"changed,omitempty"`
 	// Test is the test of the locks that fails with a mutant that no run kills.
 	Test string `json:"test,omitempty"`
-	// Equivalent is why the mutant behaves as the original does; empty without
-	// such a note.
+	// Equivalent is the reason for which the mutant behaves as the original does; empty
+	// without such a note.
 	Equivalent string `json:"equivalent,omitempty"`
 }
 
-// ground is how the original plays: its verdicts, and the mutants that it
-// reaches.
+// ground has the plays of the original: its verdicts, and the mutants that it reaches.
 type ground struct {
 	hunt   hunt
 	placed placements

@@ -68,8 +68,8 @@ func (e equivalence) matches(m *Mutant) bool {
 	return file == m.File && operator == own && e.Line == m.Source
 }
 
-// reason is why a mutant is equivalent, empty if it is not. The line number
-// decides between equal lines of a file.
+// reason is the reason for which a mutant is equivalent, empty if it is not. The line
+// number decides between equal lines of a file.
 func (n *notes) reason(m *Mutant, all []*Mutant) string {
 	for _, e := range n.Equivalent {
 		if e.matches(m) && (e.Mutant == m.ID || alone(e, all)) {

@@ -19,8 +19,8 @@ var ofUses = []string{
 	"reentrancy", "lost-nested-reply", "lost-inner-release-reply", "unanswered-inner-release",
 }
 
-// catalogueJobs are one run of each built-in scenario with each lock that it
-// applies to, and of some scenarios with each further use of the reference lock.
+// catalogueJobs are one run of each built-in scenario with each lock that it applies to.
+// Some scenarios have one with each further use of the reference lock.
 func catalogueJobs(locks, uses []*locks.Subject, seed uint64) ([]suite.Job, error) {
 	list, err := suite.Pick(nil)
 	if err != nil {

@@ -31,7 +31,7 @@ type options struct {
 // measure finds, builds and plays mutants. When ctx ends, the report has the
 // finished ones.
 func (o options) measure(ctx context.Context) (*report, error) {
-	under, uses, err := o.subjects()
+	under, uses, err := o.pickLocks()
 	if err != nil {
 		return nil, err
 	}
@@ -177,8 +177,8 @@ func (o options) check() error {
 	return nil
 }
 
-// subjects are the locks to play, and the further uses of the reference lock.
-func (o options) subjects() (chosen, uses []*locks.Subject, err error) {
+// pickLocks returns the locks to play, and the further uses of the reference lock.
+func (o options) pickLocks() (chosen, uses []*locks.Subject, err error) {
 	names := o.Locks
 	if len(names) == 0 {
 		names = slices.Concat(locks.Locks(), locks.Uses())

@@ -117,8 +117,8 @@ func TestNoSource(t *testing.T) {
 	}
 }
 
-// A claim of equivalence is about the current text of a line. After a change of
-// the line it would remove a mutant from the score that nobody has examined.
+// A claim of equivalence is about the current text of a line. After a change of the line
+// it would remove an unexamined mutant from the score.
 func TestNotesAreAboutMutants(t *testing.T) {
 	n, err := readNotes(notesFile)
 	must.Succeed(t, err)

@@ -87,7 +87,7 @@ func TestThePageHasTheNumbersOfTheSurvivors(t *testing.T) {
 	}
 }
 
-// What is written is read back, so that the file of one measurement makes the page.
+// The file of one measurement makes the page: it must be read as it was written.
 func TestSurvivorsAreReadBack(t *testing.T) {
 	var out bytes.Buffer
 	must.Succeed(t, last(t).json(&out))

@@ -69,7 +69,7 @@ func (f *fake) HandOver(_ context.Context, to string) error {
 func (f *fake) Keys(context.Context) ([]string, error) { return []string{"stock/1"}, nil }
 
 func (f *fake) Delete(_ context.Context, lock string) error {
-	return errors.New("nobody holds " + lock)
+	return errors.New("no owner holds " + lock)
 }
 
 func (f *fake) Failed() <-chan error { return f.failed }
@@ -112,7 +112,7 @@ func TestServe(t *testing.T) {
 			`{"id":2,"do":"status"}{"id":3,"do":"lead","to":"node-2"}{"id":4,"do":"keys"}{"id":5,"do":"delete","lock":"stock"}{"id":6,"do":"promote"}{"id":7,"do":"dance"}`,
 			[]string{
 				`{"id":1,"ok":true}`, `{"id":2,"ok":true,"lead":"node-1","term":2}`, `{"id":3,"ok":true}`, `{"id":4,"ok":true,"keys":["stock/1"]}`,
-				`{"id":5,"error":"delete: nobody holds stock"}`, `{"id":6,"error":"promote: this server has no such order"}`,
+				`{"id":5,"error":"delete: no owner holds stock"}`, `{"id":6,"error":"promote: this server has no such order"}`,
 				`{"id":7,"error":"dance: this server has no such order"}`,
 			},
 			func() []string { return elects.asked }, []string{"start", "hand over to node-2", "stop"},

@@ -28,7 +28,7 @@ var (
 		{name: "extend", try: tryExtend,
 			contract: "let the hold last `lease_ns` from now"},
 		{name: "settle", try: trySettle,
-			contract: "report the hold as the process knows it, without asking a server"},
+			contract: "report the hold as the process has it, without asking a server"},
 		{name: "reentrant", needs: []string{"reentrant"}, try: tryReentrant,
 			contract: "an owner can acquire a lock that it holds once more, and releases it as often"},
 		{name: "fencing", needs: []string{"fencing"}, try: tryFencing,

@@ -53,7 +53,7 @@ func Until(ctx context.Context, l net.Listener, r suite.Runner, atOnce int) erro
 	return <-ended
 }
 
-// maxWaiting is how many requests may wait for their turn.
+// maxWaiting is the number of requests that may wait for their turn.
 const maxWaiting = 16
 
 // handler is the playground.
@@ -84,9 +84,9 @@ func Handler(r suite.Runner, atOnce int) (http.Handler, error) {
 	return guard(http.NewCrossOriginProtection().Handler(mux)), nil
 }
 
-// guard sets the headers of every answer, and refuses a Host that is not this
-// machine: a name of somebody else's that leads here would get his page's scripts
-// past the browser's same-origin policy.
+// guard sets the headers of every answer, and refuses a Host that is not this machine. A
+// foreign name that leads here would get its scripts past the browser's same-origin
+// policy.
 func guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for name, value := range map[string]string{
@@ -175,7 +175,7 @@ func (h *handler) play(w http.ResponseWriter, r *http.Request) {
 	text, err := playground.Answer(r.Context(), h.runner, body)
 	var refused *playground.RefusedError
 	switch {
-	case r.Context().Err() != nil: // nobody listens
+	case r.Context().Err() != nil: // the visitor is gone
 	case errors.As(err, &refused):
 		respond(w, http.StatusBadRequest, text)
 	case err != nil:

@@ -90,7 +90,7 @@ func TestOnlyPagesOfOursAreAnswered(t *testing.T) {
 	}
 }
 
-// waits plays nothing until it is told to go on.
+// waits plays nothing until the test lets it go on.
 type waits struct{ began, goOn chan struct{} }
 
 func (w waits) Play(ctx context.Context, _ []suite.Job, got func(suite.Answer)) error {
@@ -152,8 +152,8 @@ func TestTooManyWait(t *testing.T) {
 	}
 }
 
-// Who leaves the page gives the turn to the next, and the end of the context ends
-// the server.
+// A visitor that leaves the page gives the turn to the next, and the end of the context
+// ends the server.
 func TestTheServerEnds(t *testing.T) {
 	l, err := Listen(0)
 	must.Succeed(t, err)

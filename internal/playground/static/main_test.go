@@ -19,8 +19,8 @@ import (
 // axe is where make setup puts axe-core.
 const axe = "/usr/local/lib/node_modules/axe-core/axe.min.js"
 
-// Both pages must work as a visitor uses them: the one that is served, and the one
-// that has the simulator with it. What they say must be what the command gives.
+// Both pages must work as a visitor uses them: the one that is served, and the one that
+// has the simulator with it. Their numbers must be those of the command.
 func TestThePlaygroundIsUsed(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a browser, and builds WebAssembly")
@@ -124,7 +124,7 @@ func use(t *testing.T, page http.Handler) {
 		t.Errorf("at 400 px the page is %v px wider than the window", over)
 	}
 
-	// What cannot be played says why, and the next choice is played.
+	// A choice that cannot be played says why, and the next choice is played.
 	act(`await new Promise((done) => {
     addEventListener("hashchange", done, {once: true});
     location.hash = "scenario=holder-pause&lock=fenced&seed=1&workload.lease=%3Cb%3E1";

@@ -44,9 +44,9 @@ func blockOption(cmd string, args []string) int {
 	return 0
 }
 
-// WaitTimeout is how long a request that waits does so at most, 0 for without end.
-// It is meant for a request that [TryNow] found nothing for: one whose timeout
-// makes no sense has got an error there.
+// WaitTimeout is the longest time for which a request that waits does so, 0 for without
+// end. It is meant for a request that [TryNow] found nothing for: one whose timeout makes
+// no sense has got an error there.
 func WaitTimeout(args []string) time.Duration {
 	cmd := strings.ToUpper(args[0])
 	word, unit := args[len(args)-1], float64(time.Second)
@@ -121,8 +121,8 @@ func TryAgain(mr *miniredis.Miniredis, args []string, resp3 bool) (reply string,
 }
 
 // WatchForData detects that a client disconnects while it waits, and then closes gone. It
-// watches until the client sends data, and closes watched at its end. Nobody may
-// read from in before that.
+// watches until the client sends data, and closes watched at its end. No reader may read
+// from in before that.
 func WatchForData(in *bufio.Reader) (gone, watched <-chan struct{}) {
 	left, over := make(chan struct{}), make(chan struct{})
 	go func() {

@@ -9,12 +9,12 @@ import (
 	"github.com/alicebob/miniredis/v2"
 )
 
-// Data is what every key of a server held when last looked at.
+// Data has the value of every key of a server at the last look.
 type Data map[string]Value
 
-// Update looks at every key of a server whose clock shows now, and returns what
-// differs, with Key, Before, After and Now: first what is gone, then the rest,
-// each by key. Data is up to date then, but for keys that [Read] cannot follow;
+// Update looks at every key of a server whose clock shows now, and returns the
+// differences, with Key, Before, After and Now. The keys that are gone come first, then
+// the rest, each by key. Data is up to date then, but for keys that [Read] cannot follow;
 // the error is about them.
 func (d Data) Update(mr *miniredis.Miniredis, now time.Time) ([]Change, error) {
 	var changes []Change

@@ -2,7 +2,7 @@ package keyspace
 
 import "strings"
 
-// Slots is how many slots a Redis Cluster has.
+// Slots is the number of slots of a Redis Cluster.
 const Slots = 16384
 
 // Owner is the group that owns a slot, where groups share the slots in equal runs.

@@ -11,8 +11,8 @@ import (
 	"github.com/alicebob/miniredis/v2"
 )
 
-// Value is what a key holds. A world refuses to follow a key of another type
-// rather than to lose it silently.
+// Value is the value of a key. A world refuses to follow a key of another type rather
+// than to lose it silently.
 type Value struct {
 	Type string            `json:"type"` // "string", "hash", "list", "set", "zset" or "stream"; "" for no value
 	Str  string            `json:"str,omitempty"`
@@ -43,7 +43,7 @@ func (v Value) Equal(w Value) bool {
 		slices.Equal(v.Items, w.Items) && slices.Equal(v.Scores, w.Scores) && slices.EqualFunc(v.Entries, w.Entries, Entry.equal)
 }
 
-// String is what the key holds, in a line for people; "" for no value.
+// String is the value of the key, in a line for people; "" for no value.
 func (v Value) String() string {
 	var words []string
 	switch v.Type {
@@ -123,8 +123,8 @@ func (v *Value) read(mr *miniredis.Miniredis, key string) (err error) {
 	return err
 }
 
-// Write makes a key on a server whose clock shows now hold v, or nothing when
-// v does not exist or has run out by now.
+// Write sets a key to v on a server whose clock shows now. It deletes the key when v does
+// not exist or has run out by now.
 func Write(mr *miniredis.Miniredis, key string, v Value, now time.Time) error {
 	mr.Del(key)
 	ttl := time.Duration(0)

@@ -10,8 +10,8 @@ import (
 	"github.com/holdfast-go/holdfast/internal/redis/keyspace"
 )
 
-// What is read from one server and written to another is the same there, of
-// every type, and not the same as any other.
+// A value that is read from one server and written to another is the same there, of every
+// type. It is not the same as any other.
 func TestAValueOfEveryTypeSurvivesACopy(t *testing.T) {
 	now := time.Date(2024, 5, 1, 12, 0, 0, 0, time.UTC)
 	start := func() *miniredis.Miniredis {

@@ -150,8 +150,8 @@ func TestRepliesOfServersAreRead(t *testing.T) {
 	}
 }
 
-// A toxic that is taken off in the middle of a frame hands on what it held, and
-// what follows of that frame must not pass for another one.
+// A toxic that is taken off in the middle of a frame passes its bytes on. The rest of
+// that frame must not pass for another one.
 func TestTheRestOfATakenFrameStaysInTheStream(t *testing.T) {
 	var s resp.Splitter
 	if got := s.Split([]byte("+OK\r\n*1\r\n$4\r\nPI")); len(got) != 1 {
@@ -189,8 +189,8 @@ func TestAHeadSaysHowAFrameBegins(t *testing.T) {
 	}
 }
 
-// FuzzSplitter holds for any bytes at all: nothing is lost or added, it does
-// not matter how they are fragmented, and what is read can be written.
+// FuzzSplitter holds for any bytes at all. Nothing is lost or added, fragments do not
+// matter, and every frame that is read can be written.
 func FuzzSplitter(f *testing.F) {
 	f.Add([]byte("+OK\r\n*2\r\n$3\r\nGET\r\n$1\r\nk\r\n>3\r\n$7\r\nmessage\r\n$1\r\nc\r\n$0\r\n\r\n"), uint64(1))
 	f.Add([]byte("%1\r\n+a\r\n:1\r\n|1\r\n+ttl\r\n:3600\r\n$-1\r\n_\r\n"), uint64(2))

@@ -13,7 +13,7 @@ type Splitter struct {
 	begun   []byte // of a frame that is not kept
 }
 
-// Verdict is what becomes of a frame.
+// Verdict is the fate of a frame.
 type Verdict int
 
 const (

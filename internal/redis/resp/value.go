@@ -1,5 +1,5 @@
-// Package resp reads and writes RESP, the protocol between Redis' clients and
-// servers, in versions 2 and 3. It knows three views of a stream:
+// Package resp reads and writes RESP, the protocol between Redis' clients and servers, in
+// versions 2 and 3. It has three views of a stream:
 //
 //   - [Splitter] cuts it into frames while it arrives, and [ParseHead] says how
 //     a frame begins;
@@ -102,15 +102,15 @@ func parse(s string) (v Value, rest string, err error) {
 	return v, rest, nil
 }
 
-// Head is how a frame begins.
+// Head is the beginning of a frame.
 type Head struct {
 	Kind  byte
 	Len   int    // how many items an array or a push has
 	First string // the text of the first one, unless it is long
 }
 
-// maxHead is how many bytes of a frame count as its head: more than the head
-// of any subscription or message has.
+// maxHead is the number of bytes of a frame that count as its head: more than the head of
+// any subscription or message has.
 const maxHead = 64
 
 // ParseHead reads the head of a frame that may be incomplete. known is false

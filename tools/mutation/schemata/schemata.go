@@ -16,16 +16,16 @@ const (
 	// Variable is the environment variable with the number of the mutant that is
 	// on. Without it, or with 0, the code is the original.
 	Variable = "HOLDFAST_MUTANT"
-	// ReachedVariable is the environment variable with the name of a file, to which the
-	// original appends the number of each mutant that it reaches, one in a line.
+	// ReachedVariable is the environment variable with the name of a file. The original
+	// appends the number of each mutant that it reaches to the file, one in a line.
 	ReachedVariable = "HOLDFAST_REACHED"
 	// Kind is the kind of job that a binary with mutants plays. It gives an [Answer].
 	Kind = "schemata"
-	// Most is how many mutants a binary can have.
+	// Most is the largest number of mutants of a binary.
 	Most = 1 << 14
 )
 
-// Answer is what a job of [Kind] gives beside the verdicts.
+// Answer is the result of a job of [Kind] beside the verdicts.
 type Answer struct {
 	Reached []int // mutants whose code the original has run
 	Grants  int   // acquires that succeeded

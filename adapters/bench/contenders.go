@@ -19,8 +19,8 @@ import (
 	"github.com/holdfast-go/holdfast/lock"
 )
 
-// subject is a lock that is measured.
-type subject struct {
+// contender is a lock that is measured.
+type contender struct {
 	name    string
 	module  string // where its version stands in go.mod; "" for what is built here
 	lock    bool   // not a floor
@@ -48,8 +48,8 @@ type hold struct {
 // pollEvery is the pause of redislock, which has no default: that of its README.
 const pollEvery = 100 * time.Millisecond
 
-func goSubjects() []subject {
-	return []subject{
+func goContenders() []contender {
+	return []contender{
 		{name: "reference", ours: true, lock: true, open: openReference(false)},
 		{name: "reference, ContextTimeoutEnabled", ours: true, lock: true, open: openReference(true)},
 		{name: "reference, fair", ours: true, lock: true, open: openFair},
@@ -203,9 +203,9 @@ func (r rueidislockClient) acquire(ctx context.Context, name, _ string) (hold, e
 	}
 }
 
-// rueidislockStuck is when an acquire is begun anew. With NoLoopTracking one that
-// the server answers later than TryNextAfter, 20 ms, waits for ever: for a
-// message about a key that its own client has deleted, which is not sent.
+// rueidislockStuck is when an acquire is begun anew. With NoLoopTracking a client waits
+// for ever if the server answers later than TryNextAfter, 20 ms. It waits for a message
+// about a key that it has deleted itself, which is not sent.
 const rueidislockStuck = 2 * time.Second
 
 func (r rueidislockClient) close() error {
@@ -223,8 +223,8 @@ const (
 	pingsName = "two PING"
 	bareName  = "two EVALSHA that do nothing"
 	floorName = "floor: two EVALSHA with a lock's keys"
-	// What the reference lock does to the server when nobody else wants the
-	// lock, without the decisions.
+	// The commands of the reference lock on a server without contention, without the
+	// decisions.
 	takeSource = `redis.call('exists', KEYS[1]) redis.call('set', KEYS[2], 'a', 'nx', 'px', ARGV[2])
 redis.call('hset', KEYS[1], ARGV[1], 1)
 return redis.call('pexpire', KEYS[1], ARGV[2])`
@@ -259,9 +259,9 @@ func pings(rdb *redis.Client) (_, _ func(context.Context, string, string) error)
 	return ping, ping
 }
 
-// floors are what there is to compare with.
-func floors() []subject {
-	return []subject{
+// floors are the lowest costs, to compare with.
+func floors() []contender {
+	return []contender{
 		{name: pingsName, open: openBare(pings)},
 		{name: bareName, open: openBare(scripts(`return 1`, `return 2`))},
 		{name: floorName, open: openBare(scripts(takeSource, giveSource))},
@@ -277,18 +277,18 @@ func (b *bare) acquire(ctx context.Context, name, owner string) (hold, error) {
 
 func (b *bare) close() error { return b.rdb.Close() }
 
-// opened are subjects with a client each. Those that cannot be opened are told
+// opened are contenders with a client each. The table names those that cannot be opened
 // with the reason.
 type opened struct {
-	subject
+	contender
 	client
 	why error
 }
 
-func openAll(ctx context.Context, addr string, lease time.Duration, subjects []subject) []opened {
-	all := make([]opened, len(subjects))
+func openAll(ctx context.Context, addr string, lease time.Duration, contenders []contender) []opened {
+	all := make([]opened, len(contenders))
 	var wg sync.WaitGroup
-	for i, s := range subjects {
+	for i, s := range contenders {
 		wg.Go(func() {
 			c, err := s.open(ctx, addr, lease)
 			if err != nil {
