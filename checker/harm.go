@@ -1,6 +1,6 @@
 package checker
 
-// Harm is what violations mean for the users of a lock. A larger one is worse.
+// Harm is the meaning of violations for the users of a lock. A larger one is worse.
 type Harm int
 
 // The harms.

@@ -16,7 +16,7 @@ var progressProperty = property{
 		Broken: "a waiter does not get a lock that is free, or an operation does not end",
 	},
 	harm: func(verdicts map[Property]Verdict) Harm {
-		if verdicts[Cleanup].Outcome == Violated { // nobody ends the hold, ever
+		if verdicts[Cleanup].Outcome == Violated { // no owner ends the hold, ever
 			return Deadlock
 		}
 		return FreeLockUnused

@@ -43,7 +43,7 @@ const (
 // none yet).
 var _ = register(Kind{
 	Name:    "node-restart",
-	Summary: "a server restarts, keeping its data or losing it; \"for\" is how long it is down",
+	Summary: "a server restarts, keeping its data or losing it; \"for\" is the time for which it is down",
 	Target:  "node",
 	Params:  []Param{{Name: "data", Words: []string{keepData, loseData}}},
 	Lasts:   true,

@@ -79,7 +79,7 @@ defect of holdfast itself; 130 interrupted.`,
 	}
 	c.Flags().SetInterspersed(false) // the words after the command belong to it
 	c.Flags().StringSliceVar(&f.locks, "lock", nil, "locks to check, by name (default all that it describes)")
-	c.Flags().StringSliceVar(&f.checks, "check", nil, "checks to carry out, by name, beside those without which nothing can be told (default all)")
+	c.Flags().StringSliceVar(&f.checks, "check", nil, "checks to carry out, by name, beside those that all others need (default all)")
 	c.Flags().StringVar(&f.backend, "backend", realtime.AutoBackend, "what the servers are, redis (redis-server or valkey-server) or miniredis; auto is redis where it is installed")
 	formatFlag(c, &f.format, adapterCheckFormats, "what to print: text or json")
 	c.Flags().DurationVar(&f.lease, "lease", conform.DefaultLease, "lease that the locks are opened with")

@@ -148,7 +148,7 @@ func (o externalServers) discover(ctx context.Context) (*servers.External, error
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case errors.Is(err, servers.ErrRemote):
-		return nil, badInput(fmt.Errorf("--redis: %w", err), "a run loads its servers and writes to them; --allow-remote lets it, where that is what you want")
+		return nil, badInput(fmt.Errorf("--redis: %w", err), "a run loads its servers and writes to them; --allow-remote lets it, if you want that")
 	case err != nil:
 		return nil, badInput(fmt.Errorf("--redis: %w", err))
 	}

@@ -42,8 +42,8 @@ is ok; 1 something is violated; 3 something is unknown; 2 a history is invalid,
 which is not a verdict on the lock.
 
 Two judges decide whether a history is linearizable. One is made for locks and
-takes about a second for a million operations. The other is porcupine, which knows
-nothing of locks; it confirms the first. It always confirms the few operations that
+takes about a second for a million operations. The other is porcupine, which
+is not made for locks; it confirms the first. It always confirms the few operations that
 prove a violation, and of any history as much as time and memory allow. The verdict
 says so when only one of them decided. When they disagree, one of them is wrong:
 exit code 4, with the smallest history on which they do.

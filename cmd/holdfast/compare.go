@@ -29,7 +29,7 @@ or a run is missing; 2 bad usage or bad input.`,
 			}
 			d, err := compare.Dirs(suite.Dir(args[0]), suite.Dir(args[1]))
 			if err != nil {
-				return badInput(err, "a run directory is what holdfast run writes; it holds results.json")
+				return badInput(err, "holdfast run writes a run directory, with results.json in it")
 			}
 			if err := output.print(c, d); err != nil {
 				return err

@@ -48,7 +48,7 @@ func newExploreCmd() *cobra.Command {
 		Use:   "explore --lock LOCK",
 		Short: "Draw scenarios at random, and find what goes wrong with a lock",
 		Long: `Draws clients, times, topologies and faults from a seed, plays them in the
-simulated world, and judges what happened. Nobody tells it where to look. Each run
+simulated world, and judges what happened. It gets no hints. Each run
 leaves out a random half of the faults. It aims the others at a time, or at a
 moment such as between execution and reply of an acquire. Combinations of a fault
 and a phase of an operation that have not come yet are preferred.

@@ -149,11 +149,11 @@ func resultsIn(dirs []string, stderr io.Writer) (kind string, with []string, err
 		kind, with = here, append(with, d)
 	}
 	if len(without) > 0 && (kind == "" || kind == runResults) {
-		return "", nil, badInput(fmt.Errorf("there are no results in %s: whoever was to write them was ended before, or wrote them elsewhere", without[0]),
-			"run it again, or leave it out", "results are what holdfast run, explore --out and sweep --out write")
+		return "", nil, badInput(fmt.Errorf("there are no results in %s: the command that was to write them was ended before, or wrote them elsewhere", without[0]),
+			"run it again, or leave it out", "holdfast run, explore --out and sweep --out write results")
 	}
 	for _, d := range without {
-		fmt.Fprintf(stderr, "warning: there are no results in %s: whoever was to write them was ended before\n", d)
+		fmt.Fprintf(stderr, "warning: there are no results in %s: the command that was to write them was ended before\n", d)
 	}
 	return kind, with, nil
 }
@@ -165,7 +165,7 @@ func mergeRuns(c *cobra.Command, dirs []string, f mergeFlags) error {
 	}
 	whole, interrupted, err := suite.JoinDirs(dirs)
 	if err != nil {
-		return badInput(err, "a run directory is what holdfast run writes; run it again, or leave it out")
+		return badInput(err, "holdfast run writes a run directory; run it again, or leave it out")
 	}
 	dir, err := whole.Create(f.out)
 	if err != nil {

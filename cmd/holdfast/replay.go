@@ -76,7 +76,7 @@ func (f replayFlags) replay(ctx context.Context, dir suite.Dir, stdout, stderr i
 	}
 	res, err := dir.ReadResults()
 	if err != nil {
-		return badInput(err, "a run directory is what holdfast run writes; it holds results.json")
+		return badInput(err, "holdfast run writes a run directory, with results.json in it")
 	}
 	if len(res.Runs) == 0 {
 		return badInput(fmt.Errorf("%s holds no runs", dir))

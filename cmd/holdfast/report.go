@@ -19,7 +19,7 @@ func render(path string, list *suite.Accepted, stderr io.Writer, write func(suit
 	dir := suite.Dir(path)
 	res, err := dir.ReadResults()
 	if err != nil {
-		return badInput(err, "a run directory is what holdfast run writes; it holds results.json")
+		return badInput(err, "holdfast run writes a run directory, with results.json in it")
 	}
 	if list != nil {
 		list.Apply(&res)

@@ -47,7 +47,7 @@ take: clients, operations, faults; it makes faults shorter and numbers rounder,
 plays what it has become, and goes on for as long as the violation stays. Prints
 what remains as a story, and a regression test in Go to paste.
 
-RUNDIR is what holdfast run, vary or explore wrote; the worst violation in it is
+RUNDIR comes from holdfast run, vary or explore. The worst violation in it is
 taken, unless --lock, --scenario, --seed or --property say which. Or give a
 SCENARIO, as a name or a file, with --lock. The result is a scenario file of the
 ordinary kind. It expects of every built-in lock the verdicts that the lock showed.

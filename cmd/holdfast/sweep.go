@@ -50,8 +50,8 @@ at the worst moment, so that the probability is 0 or 1.
 
 Parameters:
 ` + paramList() + `
-The same seeds are played at every value. A run of which nobody can say whether
-it overlapped counts as unknown: it is in no probability.
+The same seeds are played at every value. A run that may have
+overlapped counts as unknown: it is in no probability.
 
 With --out a directory gets sweep.json, the picture sweep.svg and the page
 sweep.html. With --shard I/N only part I of N of the seeds is played, and where

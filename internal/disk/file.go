@@ -11,10 +11,9 @@ import (
 	"strings"
 )
 
-// File writes the file at path with write, completely or not at all: the path has
-// either its old content, or all of the new one, even if somebody kills the writer
-// or the disk is full. It does not protect against a loss of power. The error names
-// the path.
+// File writes the file at path with write, completely or not at all. The path has either
+// its old content, or all of the new one, even after a kill or on a full disk. It does
+// not protect against a loss of power. The error names the path.
 func File(path string, write func(io.Writer) error) error {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return fmt.Errorf("write %s: it is a directory; name a file", path)
@@ -30,7 +29,7 @@ func File(path string, write func(io.Writer) error) error {
 	return nil
 }
 
-// Possible is why [File] could not write a file now, nil if it could.
+// Possible is the reason for which [File] could not write a file now, nil if it could.
 func Possible(path string) error {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return fmt.Errorf("write %s: it is a directory; name a file", path)

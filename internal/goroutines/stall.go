@@ -21,8 +21,8 @@ type Detector struct {
 
 const (
 	lookEvery = 100 * time.Millisecond // in real time
-	// quietLooks is how many looks in a row find no use of the processor before the
-	// detector asks what the goroutines do. A busy machine delays the looks, too.
+	// quietLooks is the number of looks in a row that find no use of the processor before
+	// the detector looks at the goroutines. A busy machine delays the looks, too.
 	quietLooks = 10
 	// quiet is the processor time that a look itself may use.
 	quiet = lookEvery / 50
@@ -70,7 +70,7 @@ type Kind string
 
 // The kinds of stalls. The empty one is that of a run that ends.
 const (
-	// Endless runs spin without a wait, or nobody has found out why they do not end.
+	// Endless runs spin without a wait, or do not end for an unknown reason.
 	Endless Kind = "endless"
 	// Deadlocked runs wait for a mutex that is held across a wait for the network.
 	Deadlocked Kind = "deadlocked"
@@ -113,7 +113,8 @@ func newStall(all []Goroutine, most time.Duration) *Stall {
 }
 
 // acrossNetwork are the parts of go-redis that hold a mutex while they wait for the
-// network: a subscription that connects again, and the table of a cluster's commands.
+// network. They are a subscription that connects again, and the table of a cluster's
+// commands.
 var acrossNetwork = []string{"go-redis/v9.(*PubSub).", "go-redis/v9.(*cmdsInfoCache)."}
 
 func (g Goroutine) callsAny(functions []string) bool {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// A subscription that go-redis connects again stalls every method of it, and a client of
-// a cluster that asks for the table of commands stalls all its commands. That is no fault
+// A subscription that go-redis connects again stalls every method of it. A client of a
+// cluster that asks for the table of commands stalls all its commands. That is no fault
 // of the lock, and the other runs go on.
 func TestStallOfTheClient(t *testing.T) {
 	for stack, want := range map[string]Kind{

@@ -14,7 +14,7 @@ import (
 	"github.com/holdfast-go/holdfast/sim"
 )
 
-// lastEvents is how many of the latest events a state shows.
+// lastEvents is the number of latest events in a state.
 const lastEvents = 8
 
 // WriteState writes the state at the moment of the stop.

@@ -43,7 +43,7 @@ func (id runID) String() string {
 // readPart reads a complete run directory. A missing or edited file is an error.
 func readPart(d Dir) (Part, error) {
 	if info, err := os.Stat(d.File("results.json")); err == nil && info.Size() == 0 {
-		return Part{}, fmt.Errorf("%s is not whole: whoever wrote it was ended before its results were there", d)
+		return Part{}, fmt.Errorf("%s is not whole: the command that wrote it was ended before its results were there", d)
 	}
 	res, err := d.ReadResults()
 	if err != nil {

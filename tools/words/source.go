@@ -4,21 +4,28 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 )
 
-// source is the prose for users in a Go file: help texts, and the strings of
-// errors and hints. It leaves out the indented lines of a help text. The error
-// means that the file does not parse.
-func source(name string, src []byte) ([]prose, error) {
+// source is the prose of a Go file: comments, and for users the help texts and the
+// strings of errors and hints. It leaves out indented lines. A test file has comments
+// alone. The error means that the file does not parse.
+func source(name string, src []byte, withComments bool) ([]prose, error) {
 	set := token.NewFileSet()
-	file, err := parser.ParseFile(set, name, src, 0)
+	file, err := parser.ParseFile(set, name, src, parser.ParseComments|parser.SkipObjectResolution)
 	if err != nil {
 		return nil, err
 	}
 	var all []prose
+	if withComments {
+		all = comments(set, file)
+	}
+	if strings.HasSuffix(name, "_test.go") {
+		return all, nil
+	}
 	ast.Inspect(file, func(n ast.Node) bool {
 		for _, e := range expressions(n) {
 			s, ok := literal(e)
@@ -34,6 +41,47 @@ func source(name string, src []byte) ([]prose, error) {
 		return true
 	})
 	return all, nil
+}
+
+// span matches the parts of a comment that come from elsewhere: code and quotations.
+var span = regexp.MustCompile("`[^`]*`|\"[^\"]*\"|\\[[\\w.*]+\\]")
+
+// comments is the prose of the comments: their paragraphs and the items of their lists. A
+// quotation, and a link to an identifier, counts as one word.
+func comments(set *token.FileSet, file *ast.File) []prose {
+	var all []prose
+	for _, group := range file.Comments {
+		line, open := set.Position(group.Pos()).Line, prose{}
+		flush := func() {
+			if open.words != "" {
+				all = append(all, prose{open.line, span.ReplaceAllString(open.words, "X")})
+			}
+			open = prose{}
+		}
+		if strings.HasPrefix(group.Text(), "Output:") {
+			continue
+		}
+		for _, c := range group.List {
+			for i, l := range strings.Split(c.Text, "\n") {
+				switch l = strings.TrimPrefix(strings.TrimPrefix(l, "//"), " "); {
+				case strings.HasPrefix(c.Text, "//go:") || strings.HasPrefix(c.Text, "/*"):
+				case l == "" || strings.HasPrefix(l, "#") || strings.HasPrefix(l, "KEYS[") || strings.HasPrefix(l, "ARGV[") || strings.HasPrefix(l, "\t") || strings.HasPrefix(l, "   "):
+					flush()
+				case item.MatchString(l):
+					flush()
+					open = prose{line + i, item.ReplaceAllString(l, "")}
+				default:
+					if open.words == "" {
+						open.line = line + i
+					}
+					open.words += " " + l
+				}
+			}
+			line = set.Position(c.End()).Line + 1
+		}
+		flush()
+	}
+	return all
 }
 
 // flat removes indented lines.

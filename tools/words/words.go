@@ -21,19 +21,36 @@ type prose struct {
 // sentence as well, because another idea follows.
 var ends = regexp.MustCompile(`[.?!;][")*_\]]*\s+`)
 
-// clause matches a sentence that begins with a clause as its subject: "What it
-// finds is shown". A question may begin so.
-var clause = regexp.MustCompile(`^(?:What|Who|Whoever|How (?:much|many|long|often|far))\b[^?]*$`)
+// sentenceRules are the sentences that a reader has to turn around: without an actor, or
+// with a clause where a noun belongs. A question may begin with a clause.
+var sentenceRules = []struct {
+	pattern *regexp.Regexp
+	say     string
+}{
+	{regexp.MustCompile(`^(?:What|Who|Whoever|How (?:much|many|long|often|far))\b[^?]*$`), "a clause as the subject"},
+	{regexp.MustCompile(`(?i)\b(?:is|are|was|were|be) (?:why|how|what)\b[^?]*$`), "a clause as what something is"},
+	{regexp.MustCompile(`(?i)\bwhoever\b`), `name the actor, not "whoever"`},
+	{regexp.MustCompile(`(?i)\bnobody\b`), `name the actor, not "nobody"`},
+	{regexp.MustCompile(`(?i)\btold\b`), `say who notifies or tells whom, not "told"`},
+	{regexp.MustCompile(`(?i)\bknows\b`), `say what it has, sees or learns, not "knows"`},
+}
 
-// findings lists the faults of a text, a line for each sentence.
-func findings(text string) []string {
+// findings lists the faults of a text in a file, a line for each.
+func findings(file, text string) []string {
 	var found []string
 	for _, s := range sentences(text) {
 		if n := count(s); n > most {
 			found = append(found, fmt.Sprintf("%d words, at most %d: %s", n, most, s))
 		}
-		if clause.MatchString(s) {
-			found = append(found, "a clause as the subject: "+s)
+		for _, r := range sentenceRules {
+			if r.pattern.MatchString(s) {
+				found = append(found, r.say+": "+s)
+			}
+		}
+		for _, e := range table {
+			if e.wrong(file, s) {
+				found = append(found, fmt.Sprintf("%q: %s: %s", e.Word, e.Instead, s))
+			}
 		}
 	}
 	return found

@@ -122,9 +122,9 @@ func observe(s *scenarios.Scenario, h *history.History, verdicts map[checker.Pro
 	return out
 }
 
-// ErrNoJudgement says that a run never ended, and that nobody knows whether the lock
+// ErrNoJudgement says that a run never ended, and that it is unknown whether the lock
 // is to blame.
-var ErrNoJudgement = errors.New("nobody knows whether the lock is to blame")
+var ErrNoJudgement = errors.New("it is unknown whether the lock is to blame")
 
 // ErrEnough says that a guard has not played a run, and plays no other one.
 var ErrEnough = errors.New("nothing more is played")

@@ -31,7 +31,7 @@ func ReadRuns(path string) (all []Shown, version string, err error) {
 		}
 	}
 	if err != nil {
-		return nil, "", fmt.Errorf("%w\nhint: a run directory is what holdfast run writes; it holds results.json", err)
+		return nil, "", fmt.Errorf("%w\nhint: holdfast run writes a run directory, with results.json in it", err)
 	}
 	for _, r := range res.Runs {
 		all = append(all, Shown{r, dir.File("scenarios", r.Scenario+".yaml")})
