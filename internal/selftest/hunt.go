@@ -114,7 +114,7 @@ func (k killer) String() string { return fmt.Sprintf("%s in %s", k.property, k.s
 type Trial struct {
 	FirstSeed uint64 `json:"first_seed"`
 	Seeds     int    `json:"seeds"` // played
-	Killed    bool   `json:"caught"`
+	Killed    bool   `json:"killed"`
 	// VirtualMS and WallMS are the time until the first kill, run by run in the
 	// order of the catalogue.
 	VirtualMS float64 `json:"virtual_ms"`

@@ -24,10 +24,10 @@ type TrackRecord struct {
 // GalleryCounts sums up.
 type GalleryCounts struct {
 	Mutants  int `json:"mutants"`
-	Killed   int `json:"caught"`
+	Killed   int `json:"killed"`
 	Survived int `json:"survived"`
 	// Score is absent if some hunts are not over.
-	Score *float64 `json:"kill_rate,omitempty"`
+	Score *float64 `json:"score,omitempty"`
 	Runs  int      `json:"runs"`
 }
 
@@ -39,10 +39,10 @@ type MutantRow struct {
 	Cause   string    `json:"cause"`
 	Mistake string    `json:"mistake"`
 	Shipped string    `json:"shipped"`
-	Status  string    `json:"status"` // "caught", "survived" or "unfinished"
+	Status  string    `json:"status"` // "killed", "survived" or "unfinished"
 	Passes  int       `json:"passes"` // over the scenarios, in all trials
 	Runs    int       `json:"runs"`
-	Killers []KillRow `json:"caught_by"`
+	Killers []KillRow `json:"killed_by"`
 	// Seeds, VirtualMS and WallMS are the medians of the trials until the first
 	// kill. Seeds is 0 if most trials had none.
 	Seeds     int      `json:"median_seeds"`
@@ -60,7 +60,7 @@ type KillRow struct {
 }
 
 const (
-	killed     = "caught" // as older records have it
+	killed     = "killed"
 	Survived   = "survived"
 	unfinished = "unfinished"
 )
