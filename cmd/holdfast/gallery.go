@@ -128,7 +128,8 @@ func runGallery(c *cobra.Command, args []string, f galleryFlags) error {
 		if err := printDocument(c.OutOrStdout(), f.format, r); err != nil {
 			return err
 		}
-		return concludeSearch(c, r)
+		names, hints := r.Missed()
+		return notFound(c, r.Flaws, r.Summary.FoundCounts, names, append(hints, "a mutant that is not found is a hole in what is drawn; more --runs may show a rare one"))
 	}
 	list, err := pick(f.scenarios)
 	if err != nil {
@@ -168,8 +169,7 @@ func placeGallery(c *cobra.Command, args []string, f galleryFlags, p selftest.Pl
 		return err
 	}
 	names, hints := r.Missed()
-	hints = append(hints, "some mistakes need two faults, or a larger workload")
-	return alive(c, r.Flaws, fmt.Sprintf("%s of %d found", english.Count(r.Summary.Found, "mutant"), r.Summary.Mutants), names, selftest.NotFound, hints)
+	return notFound(c, r.Flaws, r.Summary, names, append(hints, "some mistakes need two faults, or a larger workload"))
 }
 
 // rounds shows the progress of each round.
@@ -200,11 +200,9 @@ func concludeGallery(c *cobra.Command, r *selftest.TrackRecord) error {
 	return alive(c, r.Flaws, fmt.Sprintf("%s of %d killed", english.Count(r.Summary.Killed, "mutant"), r.Summary.Mutants), survivors, selftest.Survived, hints)
 }
 
-// concludeSearch ends the command with an error that names the missed mutants.
-func concludeSearch(c *cobra.Command, r *selftest.SearchRecord) error {
-	names, hints := r.Missed()
-	hints = append(hints, "a mutant that is not found is a hole in what is drawn; more --runs may show a rare one")
-	return alive(c, r.Flaws, fmt.Sprintf("%s of %d found", english.Count(r.Summary.Found, "mutant"), r.Summary.Mutants), names, selftest.NotFound, hints)
+// notFound ends a search for mutants with an error that names the missed ones.
+func notFound(c *cobra.Command, f selftest.Flaws, s selftest.FoundCounts, names, hints []string) error {
+	return alive(c, f, fmt.Sprintf("%s of %d found", english.Count(s.Found, "mutant"), s.Mutants), names, selftest.NotFound, hints)
 }
 
 // alive prints the runs without a verdict to stderr. It returns an error after a

@@ -30,27 +30,14 @@ type Placements struct {
 // prints.
 type PlacementRecord struct {
 	search.Header
-	Mutants []PlacementRow  `json:"mutants"`
-	Summary PlacementCounts `json:"summary"`
+	Mutants []PlacementRow `json:"mutants"`
+	Summary FoundCounts    `json:"summary"` // of the numbers of the placements
 	Flaws
-}
-
-// PlacementCounts sums up.
-type PlacementCounts struct {
-	Mutants  int `json:"mutants"`
-	Found    int `json:"found"`
-	NotFound int `json:"not_found"`
-	Median   int `json:"median"`  // of the placements until the find; 0 if most have none
-	Highest  int `json:"highest"` // of them
 }
 
 // PlacementRow is the result for one mutant.
 type PlacementRow struct {
-	Name    string `json:"name"`
-	Of      string `json:"of"`
-	Class   int    `json:"class"`
-	Mistake string `json:"mistake"`
-	Status  string `json:"status"` // "found", "not found" or "unfinished"
+	Sought
 	// Placements is the number of the find in the order of the enumeration, 0 for a base
 	// without a fault.
 	Placements int              `json:"placements"`
@@ -66,21 +53,26 @@ func (p Placements) Play(ctx context.Context, pool workers.Pool, progress func(s
 	began := time.Now()
 	p.originals = map[string]map[string]bool{}
 	r := &PlacementRecord{Header: search.NewHeader("gallery-exhaustive", ""), Mutants: []PlacementRow{}}
+	var took []int
 	for _, m := range p.Mutants {
 		row, err := p.find(ctx, m, pool, progress)
 		if err != nil {
 			return nil, err
 		}
-		r.add(row)
+		r.Mutants = append(r.Mutants, row)
+		r.Summary.count(row.Status)
+		if row.Status == found {
+			took = append(took, row.Placements)
+		}
 	}
-	r.summarize()
+	r.Summary.measure(took)
 	r.WallMS = float64(time.Since(began).Milliseconds())
 	return r, nil
 }
 
 // find looks for one mutant.
 func (p Placements) find(ctx context.Context, m gallery.Mutant, pool workers.Pool, progress func(string)) (PlacementRow, error) {
-	row := PlacementRow{Name: m.Name, Of: m.Of, Class: m.Class, Mistake: m.Mistake, Status: NotFound}
+	row := PlacementRow{Sought: sought(m, NotFound)}
 	if ctx.Err() != nil {
 		row.Status = unfinished
 		return row, nil

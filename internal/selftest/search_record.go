@@ -1,7 +1,6 @@
 package selftest
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/holdfast-go/holdfast/internal/search"
@@ -19,22 +18,14 @@ type SearchRecord struct {
 
 // SearchedCounts sums up.
 type SearchedCounts struct {
-	Mutants  int `json:"mutants"`
-	Found    int `json:"found"`     // in some trial
-	NotFound int `json:"not_found"` // in any
-	Runs     int `json:"runs"`      // the runs of all trials
-	Median   int `json:"median"`    // of the medians; 0 when most mutants have none
-	Highest  int `json:"highest"`   // of the medians
+	FoundCounts
+	Runs int `json:"runs"` // the runs of all trials
 }
 
 // SearchRow is the result for one mutant.
 type SearchRow struct {
-	Name    string `json:"name"`
-	Of      string `json:"of"`
-	Class   int    `json:"class"`
-	Mistake string `json:"mistake"`
-	Status  string `json:"status"` // "found", "not found" or "unfinished"
-	Found   int    `json:"found"`  // in so many trials
+	Sought
+	Found int `json:"found"` // in so many trials
 	// Runs is the median of the runs until the first find; 0 if most trials had
 	// none.
 	Runs   int            `json:"median_runs"`
@@ -48,24 +39,13 @@ type CauseRow struct {
 	Trials int `json:"trials"`
 }
 
-const (
-	found    = "found"
-	NotFound = "not found"
-)
-
 func newSearchRecord(searches []*drawnSearch) *SearchRecord {
 	r := &SearchRecord{Header: search.NewHeader("gallery-explore", ""), Mutants: []SearchRow{}}
 	var medians []int
 	for _, s := range searches {
 		m := s.row()
 		r.Mutants = append(r.Mutants, m)
-		r.Summary.Mutants++
-		switch m.Status {
-		case found:
-			r.Summary.Found++
-		case NotFound:
-			r.Summary.NotFound++
-		}
+		r.Summary.count(m.Status)
 		if m.Runs > 0 {
 			medians = append(medians, m.Runs)
 		}
@@ -74,18 +54,12 @@ func newSearchRecord(searches []*drawnSearch) *SearchRecord {
 		}
 		r.collect(s.campaign)
 	}
-	slices.Sort(medians)
-	if at := midpoint(len(searches)); at < len(medians) {
-		r.Summary.Median = medians[at]
-	}
-	if n := len(medians); n > 0 {
-		r.Summary.Highest = medians[n-1]
-	}
+	r.Summary.measure(medians)
 	return r
 }
 
 func (s *drawnSearch) row() SearchRow {
-	m := SearchRow{Name: s.mutant.Name, Of: s.mutant.Of, Class: s.mutant.Class, Mistake: s.mutant.Mistake, Status: NotFound, Causes: []CauseRow{}, Trials: s.trials}
+	m := SearchRow{Sought: sought(s.mutant, NotFound), Causes: []CauseRow{}, Trials: s.trials}
 	var runs []int
 	var causes []explore.Found
 	over := true
@@ -130,11 +104,9 @@ func folded(causes []explore.Found) []explore.Found {
 
 // Missed names the mutants that no trial found, with the mistake of each.
 func (r *SearchRecord) Missed() (names, hints []string) {
+	var all []Sought
 	for _, m := range r.Mutants {
-		if m.Status == NotFound {
-			names = append(names, m.Name)
-			hints = append(hints, fmt.Sprintf("no drawn scenario shows what is wrong with %s: %s", m.Name, m.Mistake))
-		}
+		all = append(all, m.Sought)
 	}
-	return names, hints
+	return mutantsWith(all, NotFound, "no drawn scenario")
 }

@@ -8,17 +8,17 @@ import (
 )
 
 // Text writes a table of the mutants and a summary.
-func (r *SearchRecord) Text(w io.Writer) error { return r.table().text(w) }
+func (r *SearchRecord) Text(w io.Writer) error { return r.print(w, false) }
 
 // Markdown writes the command, the table and the summary.
-func (r *SearchRecord) Markdown(w io.Writer) error { return r.table().markdown(w, r.Command) }
+func (r *SearchRecord) Markdown(w io.Writer) error { return r.print(w, true) }
 
-func (r *SearchRecord) table() table {
-	t := table{head: []string{"mutant", "of", "trials", "runs", "found by"}, numbers: 2, sentence: r.sentence()}
+func (r *SearchRecord) print(w io.Writer, markdown bool) error {
+	rows := [][]string{{"mutant", "of", "trials", "runs", "found by"}}
 	for _, m := range r.Mutants {
-		t.rows = append(t.rows, append([]string{m.Name, m.Of}, m.cells()...))
+		rows = append(rows, append([]string{m.Name, m.Of}, m.cells()...))
 	}
-	return t
+	return printMutants(w, markdown, r.Command, rows, 2, r.sentence())
 }
 
 // cells are the trials with a find, the median, and the find.

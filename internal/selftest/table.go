@@ -3,44 +3,87 @@ package selftest
 import (
 	"fmt"
 	"io"
-	"strings"
-	"text/tabwriter"
+	"slices"
+
+	"github.com/holdfast-go/holdfast/internal/gallery"
+	"github.com/holdfast-go/holdfast/internal/search"
 )
 
-// table is a list of mutants as text or as Markdown, with a sentence below.
-type table struct {
-	head     []string
-	numbers  int // the columns from this one to the one before the last are numbers
-	rows     [][]string
-	sentence string
+const (
+	found      = "found"
+	unfinished = "unfinished"
+	// NotFound is the status of a mutant that a search has missed.
+	NotFound = "not found"
+)
+
+// Sought is a mutant that was looked for.
+type Sought struct {
+	Name    string `json:"name"`
+	Of      string `json:"of"`
+	Class   int    `json:"class"`
+	Mistake string `json:"mistake"`
+	// Status is "found", "not found" or "unfinished"; in the scenarios of the catalogue
+	// "killed", "survived" or "unfinished".
+	Status string `json:"status"`
 }
 
-func (t table) text(w io.Writer) error {
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	for _, row := range append([][]string{t.head}, t.rows...) {
-		fmt.Fprintln(tw, strings.Join(row, "\t"))
-	}
-	if err := tw.Flush(); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintf(w, "\n%s\n", t.sentence)
-	return err
+func sought(m gallery.Mutant, status string) Sought {
+	return Sought{m.Name, m.Of, m.Class, m.Mistake, status}
 }
 
-// markdown writes the command first.
-func (t table) markdown(w io.Writer, command string) error {
-	fmt.Fprintf(w, "    %s\n\n| %s |\n|", command, strings.Join(t.head, " | "))
-	for i := range t.head {
-		if i >= t.numbers && i < len(t.head)-1 {
-			fmt.Fprint(w, "---:|")
-		} else {
-			fmt.Fprint(w, "---|")
+// FoundCounts sums up a search for mutants.
+type FoundCounts struct {
+	Mutants  int `json:"mutants"`
+	Found    int `json:"found"`
+	NotFound int `json:"not_found"`
+	Median   int `json:"median"`  // of what it took to find each; 0 if most were not found
+	Highest  int `json:"highest"` // of the same
+}
+
+// count counts a mutant.
+func (c *FoundCounts) count(status string) {
+	c.Mutants++
+	switch status {
+	case found:
+		c.Found++
+	case NotFound:
+		c.NotFound++
+	}
+}
+
+// measure computes the median and the highest of what it took. The mutants that are not
+// among these took more.
+func (c *FoundCounts) measure(took []int) {
+	slices.Sort(took)
+	if at := midpoint(c.Mutants); at < len(took) {
+		c.Median = took[at]
+	}
+	if n := len(took); n > 0 {
+		c.Highest = took[n-1]
+	}
+}
+
+// mutantsWith names the mutants with a status, each with a hint: the words for it, the name and
+// the mistake.
+func mutantsWith(all []Sought, status, words string) (names, hints []string) {
+	for _, m := range all {
+		if m.Status == status {
+			names = append(names, m.Name)
+			hints = append(hints, fmt.Sprintf("%s shows what is wrong with %s: %s", words, m.Name, m.Mistake))
 		}
 	}
-	fmt.Fprintln(w)
-	for _, row := range t.rows {
-		fmt.Fprintf(w, "| %s |\n", strings.Join(row, " | "))
+	return names, hints
+}
+
+// printMutants writes a table of mutants with a sentence below, as Markdown with the command
+// first. The columns from a number on to the one before the last hold numbers.
+func printMutants(w io.Writer, markdown bool, command string, rows [][]string, numbers int, sentence string) error {
+	if markdown {
+		fmt.Fprintf(w, "    %s\n\n", command)
 	}
-	_, err := fmt.Fprintf(w, "\n%s\n", t.sentence)
+	if err := (search.Table{Rows: rows, From: numbers, To: len(rows[0]) - 1}).Write(w, markdown); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(w, "\n%s\n", sentence)
 	return err
 }

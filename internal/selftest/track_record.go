@@ -33,13 +33,9 @@ type GalleryCounts struct {
 
 // MutantRow is the result for one mutant.
 type MutantRow struct {
-	Name    string    `json:"name"`
-	Of      string    `json:"of"`
-	Class   int       `json:"class"`
+	Sought
 	Cause   string    `json:"cause"`
-	Mistake string    `json:"mistake"`
 	Shipped string    `json:"shipped"`
-	Status  string    `json:"status"` // "killed", "survived" or "unfinished"
 	Passes  int       `json:"passes"` // over the scenarios, in all trials
 	Runs    int       `json:"runs"`
 	Killers []KillRow `json:"killed_by"`
@@ -60,9 +56,8 @@ type KillRow struct {
 }
 
 const (
-	killed     = "killed"
-	Survived   = "survived"
-	unfinished = "unfinished"
+	killed   = "killed"
+	Survived = "survived"
 )
 
 func newTrackRecord(hunts []*hunt) *TrackRecord {
@@ -89,8 +84,7 @@ func newTrackRecord(hunts []*hunt) *TrackRecord {
 
 func (h *hunt) row() MutantRow {
 	m := MutantRow{
-		Name: h.mutant.Name, Of: h.mutant.Of, Class: h.mutant.Class, Cause: gallery.Causes[h.mutant.Class],
-		Mistake: h.mutant.Mistake, Shipped: h.mutant.Shipped, Status: unfinished,
+		Sought: sought(h.mutant, unfinished), Cause: gallery.Causes[h.mutant.Class], Shipped: h.mutant.Shipped,
 		Passes: h.passes, Runs: h.passes * len(h.pass), Killers: []KillRow{}, Trials: h.trials,
 	}
 	for _, c := range h.ordered(h.kills) {

@@ -5,21 +5,19 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/internal/gallery"
+	"github.com/holdfast-go/holdfast/internal/search"
 )
 
 // Text writes a table of the mutants, the classes of mistakes, and a summary.
 func (r *TrackRecord) Text(w io.Writer) error {
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "mutant\tclass\tof\tkilled by\tothers\tseeds\tvirtual\treal")
+	rows := [][]string{{"mutant", "class", "of", "killed by", "others", "seeds", "virtual", "real"}}
 	for _, m := range r.Mutants {
-		c := m.cells()
-		fmt.Fprintf(tw, "%s\t%d\t%s\t%s\n", m.Name, m.Class, m.Of, strings.Join(c, "\t"))
+		rows = append(rows, append([]string{m.Name, fmt.Sprint(m.Class), m.Of}, m.cells()...))
 	}
-	if err := tw.Flush(); err != nil {
+	if err := (search.Table{Rows: rows}).Write(w, false); err != nil {
 		return err
 	}
 	fmt.Fprintln(w)
@@ -53,23 +51,21 @@ func (m MutantRow) cells() []string {
 // Markdown writes one table per class of mistakes, and a summary.
 func (r *TrackRecord) Markdown(w io.Writer) error {
 	for class, cause := range gallery.Causes {
-		some := false
+		rows := [][]string{{"mutant", "of", "mistake, and who shipped it", "killed by", "others", "seeds", "virtual", "real"}}
 		for _, m := range r.Mutants {
-			if m.Class != class {
-				continue
+			if m.Class == class {
+				mistake := fmt.Sprintf("%s Shipped: %s.", cell(m.Mistake), cell(strings.TrimSuffix(m.Shipped, ".")))
+				rows = append(rows, append([]string{m.Name, m.Of, mistake}, m.cells()...))
 			}
-			if !some {
-				fmt.Fprintf(w, "### %d. %s%s\n\n", class, strings.ToUpper(cause[:1]), cause[1:])
-				fmt.Fprintln(w, "| mutant | of | mistake, and who shipped it | killed by | others | seeds | virtual | real |")
-				fmt.Fprintln(w, "|---|---|---|---|---:|---:|---:|---:|")
-				some = true
-			}
-			c := m.cells()
-			fmt.Fprintf(w, "| %s | %s | %s Shipped: %s. | %s |\n", m.Name, m.Of, cell(m.Mistake), cell(strings.TrimSuffix(m.Shipped, ".")), strings.Join(c, " | "))
 		}
-		if some {
-			fmt.Fprintln(w)
+		if len(rows) == 1 {
+			continue
 		}
+		fmt.Fprintf(w, "### %d. %s\n\n", class, english.Upper(cause))
+		if err := (search.Table{Rows: rows, From: 4, To: 8}).Write(w, true); err != nil {
+			return err
+		}
+		fmt.Fprintln(w)
 	}
 	_, err := fmt.Fprintln(w, r.sentence())
 	return err

@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"io"
 	"strconv"
-	"text/tabwriter"
 	"time"
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/internal/english"
+	"github.com/holdfast-go/holdfast/internal/search"
 )
 
 // shownSurprises is how many unexpected verdicts the text has in full. JSON has
@@ -17,18 +17,7 @@ const shownSurprises = 20
 
 // Text writes a table per property, the first unexpected verdicts, and a summary.
 func (t *Tally) Text(w io.Writer) error {
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(tw, "property\tverdicts\tok\tviolated, as expected\tfalse alarms\tmissed\tunknown\t\n")
-	for _, r := range t.rows() {
-		for i, cell := range r {
-			if i > 0 {
-				fmt.Fprint(tw, "\t")
-			}
-			fmt.Fprint(tw, cell)
-		}
-		fmt.Fprint(tw, "\t\n")
-	}
-	if err := tw.Flush(); err != nil {
+	if err := t.table().Write(w, false); err != nil {
 		return err
 	}
 	fmt.Fprintln(w)
@@ -53,22 +42,17 @@ func verdictWords(o checker.Outcome, class string) string {
 
 // Markdown writes the table and the summary.
 func (t *Tally) Markdown(w io.Writer) error {
-	fmt.Fprintf(w, "| property | verdicts | ok | violated, as expected | false alarms | missed | unknown |\n|---|---:|---:|---:|---:|---:|---:|\n")
-	for _, r := range t.rows() {
-		fmt.Fprint(w, "|")
-		for _, cell := range r {
-			fmt.Fprintf(w, " %s |", cell)
-		}
-		fmt.Fprintln(w)
+	if err := t.table().Write(w, true); err != nil {
+		return err
 	}
 	_, err := fmt.Fprintf(w, "\n%s\n", t.sentence())
 	return err
 }
 
-// rows is the table as text, with the sums last.
-func (t *Tally) rows() [][]string {
+// table has the sums last.
+func (t *Tally) table() search.Table {
 	sum := TallyRow{Property: "all"}
-	var all [][]string
+	all := [][]string{{"property", "verdicts", "ok", "violated, as expected", "false alarms", "missed", "unknown"}}
 	row := func(r TallyRow) {
 		cells := []string{string(r.Property)}
 		for _, n := range []int{r.Verdicts, r.OK, r.Violated, r.FalseAlarms, r.Missed, r.Unknown} {
@@ -86,7 +70,7 @@ func (t *Tally) rows() [][]string {
 		sum.Unknown += r.Unknown
 	}
 	row(sum)
-	return all
+	return search.Table{Rows: all, From: 1, To: 7}
 }
 
 func (t *Tally) sentence() string {

@@ -6,37 +6,20 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/english"
+	"github.com/holdfast-go/holdfast/internal/search"
 )
 
 // Text prints the results for people.
-func (r Results) Text(w io.Writer) error {
-	return r.print(w, true, func(rows [][]string) error {
-		tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-		for _, row := range rows {
-			fmt.Fprintln(tw, strings.Join(row, "\t"))
-		}
-		return tw.Flush()
-	})
-}
+func (r Results) Text(w io.Writer) error { return r.print(w, false) }
 
 // Markdown prints the results with tables as GitHub shows them.
-func (r Results) Markdown(w io.Writer) error {
-	return r.print(w, false, func(rows [][]string) error {
-		for i, row := range rows {
-			fmt.Fprintf(w, "| %s |\n", strings.Join(row, " | "))
-			if i == 0 {
-				fmt.Fprintln(w, "|"+strings.Repeat("---|", len(row)))
-			}
-		}
-		return nil
-	})
-}
+func (r Results) Markdown(w io.Writer) error { return r.print(w, true) }
 
-func (r Results) print(w io.Writer, also bool, table func([][]string) error) error {
+func (r Results) print(w io.Writer, markdown bool) error {
+	table := func(rows [][]string) error { return search.Table{Rows: rows}.Write(w, markdown) }
 	if r.Interrupted {
 		fmt.Fprintf(w, "Interrupted: not all placements were played.\n\n")
 	}
@@ -55,7 +38,7 @@ func (r Results) print(w io.Writer, also bool, table func([][]string) error) err
 			return err
 		}
 	}
-	if rows := alsoRows(r.Violated); also && len(rows) > 1 {
+	if rows := alsoRows(r.Violated); !markdown && len(rows) > 1 {
 		fmt.Fprintf(w, "\nthe first runs violated also:\n\n")
 		if err := table(rows); err != nil {
 			return err

@@ -4,37 +4,29 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
+
+	"github.com/holdfast-go/holdfast/internal/search"
 )
 
 // Text prints the table and the sentences for a terminal.
-func (r *Result) Text(w io.Writer) error {
-	if r.Interrupted {
-		fmt.Fprintf(w, "%s.\n\n", InterruptedWords)
-	}
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	for _, row := range r.Table() {
-		fmt.Fprintln(tw, strings.Join(row, "\t"))
-	}
-	if err := tw.Flush(); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintf(w, "\n%s\n", strings.Join(r.Sentences(), "\n"))
-	return err
-}
+func (r *Result) Text(w io.Writer) error { return r.print(w, false) }
 
 // Markdown prints them with the command, for a page.
-func (r *Result) Markdown(w io.Writer) error {
+func (r *Result) Markdown(w io.Writer) error { return r.print(w, true) }
+
+func (r *Result) print(w io.Writer, markdown bool) error {
+	emphasis, bullet, repeated := "", "", ""
+	if markdown {
+		emphasis, bullet, repeated = "**", "- ", "    "+r.Command+"\n\n"
+	}
 	if r.Interrupted {
-		fmt.Fprintf(w, "**%s.**\n\n", InterruptedWords)
+		fmt.Fprintf(w, "%s%s.%s\n\n", emphasis, InterruptedWords, emphasis)
 	}
-	fmt.Fprintf(w, "    %s\n\n", r.Command)
-	for i, row := range r.Table() {
-		fmt.Fprintf(w, "| %s |\n", strings.Join(row, " | "))
-		if i == 0 {
-			fmt.Fprintf(w, "|%s\n", strings.Repeat("---:|", len(row)))
-		}
+	fmt.Fprint(w, repeated)
+	rows := r.Table()
+	if err := (search.Table{Rows: rows, To: len(rows[0])}).Write(w, markdown); err != nil {
+		return err
 	}
-	_, err := fmt.Fprintf(w, "\n- %s\n", strings.Join(r.Sentences(), "\n- "))
+	_, err := fmt.Fprintf(w, "\n%s%s\n", bullet, strings.Join(r.Sentences(), "\n"+bullet))
 	return err
 }
