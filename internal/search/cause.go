@@ -1,5 +1,5 @@
-// Package search is what the searches have in common: the causes by which they group
-// violations, and the document, the directory and the merging of their results.
+// Package search has the common part of the searches. It has the causes by which they
+// group violations, and the document, the directory and the merging of their results.
 package search
 
 import (
@@ -21,13 +21,13 @@ type Cause struct {
 	// Property is the worst that is violated, Class its class if it has one.
 	Property checker.Property `json:"property"`
 	Class    string           `json:"class,omitempty"`
-	// Faults are the kinds that had struck by then, sorted, with what the
+	// Faults are the kinds that had struck by then, sorted. They include what the
 	// workload itself did that a lock may suffer from: slow work, and closing.
 	Faults []string `json:"faults"`
 }
 
-// slowWork is the cause of a critical section as long as a lease that nobody
-// renews. It is listed among the faults.
+// slowWork is the cause of a critical section as long as an unrenewed lease. It is listed
+// among the faults.
 const slowWork = "slow-work"
 
 // closing is the cause of a client that closed its lock and went on.

@@ -60,7 +60,7 @@ func (e Envelope) Together(shards int) string {
 	return fmt.Sprintf("%d of %s.", shards, english.Count(e.Of, "shard"))
 }
 
-// Results are what a search has shown: of the whole, of one shard, or of several
+// Results are the results of a search: of the whole, of one shard, or of several
 // together. They are the document, and R is their own type.
 type Results[R any] interface {
 	Common() Envelope
@@ -71,8 +71,8 @@ type Results[R any] interface {
 	Parts() []R
 	// Sum adds up shards that are in order. The envelope is that of the sum.
 	Sum(e Envelope, shards []R) R
-	// Played is how much a shard has played. Of two plays of a shard the one with more
-	// contains the other.
+	// Played is the number of runs that a shard has played. Of two plays of a shard the
+	// one with more contains the other.
 	Played() int
 	// Whole reports whether a shard has played everything.
 	Whole() bool

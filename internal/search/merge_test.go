@@ -133,8 +133,8 @@ func sweeps(t *rapid.T) world[*sweep.Result] {
 	}
 }
 
-// Whoever has many machines joins their results in whatever order, and as often as they
-// like. The result must be the same, written and read again in between.
+// A user with many machines joins their results in any order, and as often as needed. The
+// result must be the same, written and read again in between.
 func TestMergeIsAssociativeCommutativeAndIdempotent(t *testing.T) {
 	t.Run("explore", func(t *testing.T) { laws(t, explore.Kind, explorations) })
 	t.Run("exhaustive", func(t *testing.T) { laws(t, exhaustive.Kind, placements) })

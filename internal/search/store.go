@@ -112,7 +112,7 @@ type Stored[R Results[R]] struct {
 	Results R
 }
 
-// Merged is what several directories show together.
+// Merged are the results of several directories together.
 type Merged[R Results[R]] struct {
 	Results R
 	copies  []string // the files that go with them

@@ -72,8 +72,8 @@ func (r *Results) take(w *workload, p Placement, name string, n int, out seen) {
 	}
 }
 
-// lost is what a run has shown whose worker process is gone. A mutex that is held
-// across a wait for the network stops virtual time, and then nobody knows.
+// lost is the result of a run whose worker process is gone. A mutex that is held across a
+// wait for the network stops virtual time, and then the result is unknown.
 func lost(a suite.Answer, w *workload, name string, p Placement) seen {
 	switch {
 	case a.Killed:

@@ -38,7 +38,7 @@ type Base struct {
 	within  string
 	clients int
 	work    scenarios.Workload
-	// override is what single clients do otherwise.
+	// override has the different settings of single clients.
 	override map[string]scenarios.Override
 	user     string // who plays it, as [suite.UsersOf] names them
 }

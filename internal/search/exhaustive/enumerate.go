@@ -14,7 +14,7 @@ import (
 // auditOne is the number of skipped placements of which the audit plays one.
 const auditOne = 100
 
-// unit is what one job plays: the placements of one fault at one moment, for every
+// unit is the work of one job: the placements of one fault at one moment, for every
 // length of it and of the fault before.
 type unit struct {
 	n     int // among all units of all levels, from 0
@@ -100,9 +100,9 @@ func (u unit) order(build, audit bool) order {
 // the same from some moment on, only the first is extended there; base is the run
 // of the base itself.
 //
-// Two runs are the same if their messages, executions and records are the same,
-// and their faults leave no other effect: they struck only messages and processes,
-// or were the same fault at the same time.
+// Two runs are the same if their messages, executions and records are the same, and their
+// faults leave no other effect. These faults struck only messages and processes, or were
+// the same fault at the same time.
 func build(base *shown, runs []shown) []*built {
 	while, after := map[string]*shown{}, map[string]*shown{base.seen.Digest: base}
 	var all []*built

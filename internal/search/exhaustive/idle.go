@@ -11,9 +11,9 @@ import (
 	"github.com/holdfast-go/holdfast/sim"
 )
 
-// idleFor is how much earlier a fault may begin because its links are idle. It ends at
-// its time, so it lasts longer by that much. This is far below the shortest class of
-// durations, so both lengths are in one class.
+// idleFor is the time by which a fault may begin earlier because its links are idle. It
+// ends at its time, so it lasts longer by that much. This is far below the shortest class
+// of durations, so both lengths are in one class.
 const idleFor = 10 * time.Millisecond
 
 // use says how a link was used.
@@ -58,7 +58,7 @@ func touches(k faults.Kind, s faults.Spec) sim.Use {
 }
 
 // since is the earliest moment at which a variant can begin, and end as if it had begun
-// at moment m, with the same run: in between, its links are idle.
+// at moment m, with the same run. In between, its links are idle.
 func (b *built) since(m, v int) int {
 	what := &b.in.able[v]
 	if what.touches == 0 {

@@ -10,7 +10,7 @@ import (
 )
 
 // A ladder joins durations of one fault alone. With two faults in it, the run of one
-// would count as that of the other, and nobody would play it.
+// would count as that of the other, and the search would not play it.
 func TestLaddersOf(t *testing.T) {
 	of := func(fault string, lasts faults.Duration, class string) variant {
 		return variant{Spec: faults.Spec{Fault: fault, Target: faults.Names{"client-1"}, For: lasts}, Class: class}

@@ -198,8 +198,8 @@ func touch(a, b faults.Spec) bool {
 	return slices.ContainsFunc(slices.Concat(b.Target, b.Peer), func(name string) bool { return mine[party.First(name)] })
 }
 
-// absent reports whether a fault finds nothing to strike after others: a client in no
-// operation has nothing to cancel, and nobody takes over from a replica, unless it has
+// absent reports whether a fault finds nothing to strike after others. A client in no
+// operation has nothing to cancel, and no node takes over from a replica, unless it has
 // become the primary.
 func absent(before []faults.Spec, s faults.Spec, m *moment) bool {
 	traits := faults.TraitsOf(s)

@@ -33,7 +33,7 @@ func TestTouch(t *testing.T) {
 	}
 }
 
-// Nobody takes over from a replica, until a failover has made it the primary.
+// No node takes over from a replica, until a failover has made it the primary.
 func TestAbsent(t *testing.T) {
 	failover := func(target string) faults.Spec { return faults.Spec{Fault: "failover", Target: faults.Names{target}} }
 	cancel := faults.Spec{Fault: "cancel", Target: faults.Names{"client-1"}}

@@ -26,8 +26,8 @@ type Options struct {
 	Faults []string // the kinds to place, sorted
 	Shard  suite.Shard
 	Runner suite.Streamer
-	// Before is what the same command had shown when it was interrupted; nil to
-	// begin at the beginning.
+	// Before are the results of the same command when it was interrupted; nil to begin at
+	// the beginning.
 	Before *Results
 	// Found is called with the cause of each run that violates by the lock's own
 	// fault; nil for never.
@@ -39,7 +39,7 @@ type Options struct {
 // keepEvery is after how many runs results are kept.
 const keepEvery = 20_000
 
-// command is how to do it again.
+// command is the command that repeats the search.
 func (o Options) command() string {
 	words := []string{"holdfast explore --exhaustive --lock", o.Lock.Name()}
 	if o.Depth > 1 {
@@ -216,7 +216,7 @@ func (p *playing) job(o order) suite.Job {
 	return suite.Job{Scenario: o.Cells[0].Name, Lock: p.Lock.Name(), Seed: Seed, Kind: kind, Args: raw}
 }
 
-// seenIn is what an answer shows of so many cells; nil if the worker is gone.
+// seenIn reads the results of so many cells from an answer; nil if the worker is gone.
 func seenIn(a suite.Answer, cells int) ([]seen, error) {
 	all, err := suite.DecodeAs[[]seen](a.Out)
 	switch {
@@ -383,8 +383,8 @@ func (p *playing) cell(t task, c cell, out *seen) {
 	}
 }
 
-// oneByOne plays the placements of a task whose worker is gone, each as a job of its
-// own, so that one of them is to blame. A shorter fault decides none of them.
+// oneByOne plays the placements of a task whose worker is gone. Each is a job of its own,
+// so that one of them is to blame. A shorter fault decides none of them.
 func (p *playing) oneByOne(ctx context.Context, t task, a suite.Answer, further bool) ([]seen, error) {
 	whole := t.order(further, t.counted)
 	all := make([]seen, len(t.cells))

@@ -102,9 +102,9 @@ func TestAMutantIsFound(t *testing.T) {
 	}
 }
 
-// A lease that nobody renews, on one primary, cannot survive a long pause or a
-// failover: a user who sees these as the lock's fault would blame the wrong part.
-// That a release is repeated and told of its own effect (errors) is the lock's.
+// A lease without renewals, on one primary, cannot survive a long pause or a failover. A
+// user who sees these as the lock's fault would blame the wrong part. A repeated release
+// that fails by its own effect (errors) is the lock's fault.
 func TestWhatALeaseCannotPreventIsInherent(t *testing.T) {
 	r := played(t, options(t, "set-px-lua", "holder-and-waiter", "pause", "failover"))
 	for _, fault := range []string{"pause", "failover"} {
@@ -117,8 +117,8 @@ func TestWhatALeaseCannotPreventIsInherent(t *testing.T) {
 	}
 }
 
-// Whoever reads that the reference locks are sound under one fault relies on these
-// slices of the placements in all bases.
+// The claim that the reference locks are sound under one fault relies on these slices of
+// the placements in all bases.
 func TestTheReferenceLocksKeepTheirPromises(t *testing.T) {
 	for _, tt := range []struct {
 		lock string
@@ -161,8 +161,8 @@ func TestAFindPlaysByItself(t *testing.T) {
 	}
 }
 
-// Whoever has many machines splits the work, and must get the result of one: the
-// same counts, and of each cause the same first run.
+// A user with many machines splits the work, and must get the result of one. The counts
+// are the same, and so is the first run of each cause.
 func TestShardsJoinedAreTheWhole(t *testing.T) {
 	for _, depth := range []int{1, 2} {
 		t.Run(fmt.Sprint(depth), func(t *testing.T) {
@@ -196,8 +196,8 @@ func TestShardsJoinedAreTheWhole(t *testing.T) {
 	}
 }
 
-// Whoever tests a lock that is wrong without any fault must not be told so once for each
-// fault. What only a fault shows is told apart, and shards agree on the first run.
+// A lock that is wrong without any fault must not be reported once for each fault. A
+// violation that only a fault shows stands apart, and shards agree on the first run.
 func TestAViolationWithoutAFaultIsOneCause(t *testing.T) {
 	o := options(t, "set-without-nx", "", "reset")
 	o.Shard = suite.Shard{Index: 1, Of: 5}
@@ -238,7 +238,7 @@ func TestAViolationWithoutAFaultIsOneCause(t *testing.T) {
 	}
 }
 
-// Whoever interrupts a search must not read that every fault was played.
+// The summary of an interrupted search must not say that every fault was played.
 func TestAnInterruptedSummaryClaimsOnlyAPart(t *testing.T) {
 	for interrupted, want := range map[bool]string{false: "\nEvery single fault of set-px: ", true: "\nInterrupted: part of every single fault of set-px: "} {
 		var text strings.Builder
@@ -261,8 +261,8 @@ func stored(t *testing.T, r exhaustive.Results) string {
 	return dir
 }
 
-// Whoever interrupts a long search goes on with it later, and must lose nothing
-// and count nothing twice.
+// A user who interrupts a long search goes on with it later, and must lose nothing and
+// count nothing twice.
 func TestResumedIsTheWhole(t *testing.T) {
 	for _, depth := range []int{1, 2} {
 		t.Run(fmt.Sprint(depth), func(t *testing.T) {
@@ -333,8 +333,8 @@ func (r losesUnits) Stream(_ context.Context, _ int, jobs iter.Seq[suite.Job], g
 	return nil
 }
 
-// A lock that ends its process in one placement must not take the others of the same
-// job with it: each is played by itself then, and shows what it showed before.
+// A lock that ends its process in one placement must not take the others of the same job
+// with it. Each is played by itself then, and shows what it showed before.
 func TestALostJobIsPlayedPlacementByPlacement(t *testing.T) {
 	o := options(t, "release-by-anyone", "holder-and-waiter", "pause")
 	whole := played(t, o)
@@ -356,8 +356,8 @@ func TestALostJobIsPlayedPlacementByPlacement(t *testing.T) {
 	}
 }
 
-// What is left of a find is small, plays by itself, and shows a violation that the
-// lock could have avoided.
+// A shrunk find is small, plays by itself, and shows a violation that the lock could have
+// avoided.
 func TestFindsAreShrunk(t *testing.T) {
 	r := played(t, options(t, "release-by-anyone", "holder-and-waiter", "pause"))
 	must.Succeed(t, r.Shrink(t.Context(), placed.Shrinking(r.Lock, late{at: 1}), func(string) {}))
@@ -392,7 +392,7 @@ func TestTheSmallestMajority(t *testing.T) {
 }
 
 // A release that hangs delays the close, and the owner that comes next must find the lock
-// closed: a hold of it would be renewed after the close.
+// closed. A hold of it would be renewed after the close.
 func TestAClosedLockGrantsNothing(t *testing.T) {
 	for _, lock := range []string{"fair", "reentrant"} {
 		t.Run(lock, func(t *testing.T) {
@@ -409,8 +409,8 @@ func TestAClosedLockGrantsNothing(t *testing.T) {
 	}
 }
 
-// A nested acquire that fails because the group was lost meanwhile may hang while it gives
-// its members back. They must not be renewed until then: nobody has the lock.
+// A nested acquire that fails because the group was lost meanwhile may hang while it
+// gives its members back. They must not be renewed until then: no owner has the lock.
 func TestALostGroupRenewsNoMember(t *testing.T) {
 	r := played(t, options(t, "multi", "nested", "half-open"))
 	if sum := r.Total(); sum.Violated > 0 {

@@ -10,14 +10,14 @@ import (
 	"github.com/holdfast-go/holdfast/internal/search"
 )
 
-// Results is what the faults of a lock, or a shard of them, have shown.
+// Results are the results of the faults of a lock, or of a shard of them.
 type Results struct {
 	search.Envelope
 	Lock  string `json:"lock"`
 	Depth int    `json:"depth"`          // faults in a run, at most
 	Base  string `json:"base,omitempty"` // the only base; empty for all
-	// Done counts the runs of the shard that were taken in, in their order: whoever goes
-	// on begins there.
+	// Done counts the runs of the shard that were taken in, in their order: a resumed
+	// search begins there.
 	Done int `json:"done"`
 
 	Faults    []string       `json:"faults"`    // the kinds that were placed, sorted
@@ -40,13 +40,13 @@ type Results struct {
 	Shards []Results `json:"shards,omitempty"` // that these results add up, in order
 }
 
-// Audit is what came of playing placements that a rule had left out.
+// Audit is the result of playing placements that a rule had left out.
 type Audit struct {
 	Played      int      `json:"played"`
 	Differences []string `json:"differences,omitempty"` // of them, a defect each
 }
 
-// notCovered is what no placement covers, whatever the options.
+// notCovered lists the parts that no placement covers, whatever the options.
 var notCovered = []string{
 	"more clients, more holds, several locks, other latencies, and closing a lock on several primaries",
 	"durations a millisecond on either side of a deadline, and a pause that outlasts the timers of its process",
@@ -112,7 +112,7 @@ func (r Results) Total() Runs {
 	return sum
 }
 
-// Cause is what went wrong, and after which faults.
+// Cause is a violation, and the faults before it.
 type Cause struct {
 	Property checker.Property `json:"property"`
 	Class    string           `json:"class"` // of the reason, without names and numbers
@@ -134,8 +134,8 @@ type Cause struct {
 
 	// Verdict is the class of the verdict, where it has one.
 	Verdict string `json:"verdict,omitempty"`
-	// Shrunk is what is left of the first run; nil when nobody has tried, or it was
-	// in vain. Under is the First of the cause that explains this one.
+	// Shrunk is the smallest form of the first run; nil without a try, or after one in
+	// vain. Under is the First of the cause that explains this one.
 	Shrunk *Shrunk `json:"shrunk,omitempty"`
 	Under  string  `json:"under,omitempty"`
 }
@@ -166,7 +166,7 @@ type Shrunk struct {
 	File   string   `json:"file,omitempty"`
 }
 
-// Size is how large a scenario is.
+// Size is the size of a scenario.
 type Size struct {
 	Clients int `json:"clients"`
 	Holds   int `json:"holds"` // that all clients ask for together

@@ -13,11 +13,10 @@ import (
 // ErrNotAgain says that a find did not show its violation a second time.
 var ErrNotAgain = errors.New("the find does not repeat")
 
-// Shrink has small make the finds as small as they can be, those with the fewest
-// faults first, and leaves out those that an earlier one explains: the same went
-// wrong after some of the same faults. An error of small that is [ErrNotAgain] is a
-// defect of Holdfast. Shrink calls progress before each. When ctx ends it leaves the
-// rest as they are.
+// Shrink has small make the finds as small as they can be, those with the fewest faults
+// first. It leaves out those that an earlier one explains: the same went wrong after some
+// of the same faults. An error of small that is [ErrNotAgain] is a defect of Holdfast.
+// Shrink calls progress before each. When ctx ends it leaves the rest as they are.
 func (r *Results) Shrink(ctx context.Context, small func(context.Context, *Cause) (*Shrunk, error), progress func(string)) error {
 	for _, i := range simple(r.Violated) {
 		c := &r.Violated[i]

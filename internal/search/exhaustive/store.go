@@ -17,8 +17,8 @@ import (
 // kindName is the name of [Kind].
 const kindName = "exhaustive"
 
-// Kind is how results are stored, read and merged: a document, and for each cause the
-// scenario of the first run and what is left of it.
+// Kind stores, reads and merges results: a document, and for each cause the scenario of
+// the first run and its smallest form.
 var Kind = search.Kind[Results]{
 	Name:     kindName,
 	Patterns: []string{"finds/*.yaml", "finds/*.txt"},

@@ -24,9 +24,9 @@ var classes = []class{
 	{"longer than any key that the lock writes", longest},
 }
 
-// longest is longer than the minute for which a lock keeps its notes. No pause is
-// that long: the timers of a paused process go on in the simulated world, so that
-// it would wake to timeouts which a real one begins to count only then.
+// longest is longer than the minute for which a lock keeps its notes. No pause is that
+// long. The timers of a paused process go on in the simulated world. So it would wake to
+// timeouts which a real one begins to count only then.
 const longest = 70000 * ms
 
 const (
@@ -133,14 +133,14 @@ func lasting(k faults.Kind, s faults.Spec) []variant {
 	return all
 }
 
-// target is what a fault strikes; peer is empty for all links.
+// target is the party that a fault strikes; peer is empty for all links.
 type target struct {
 	name string
 	peer faults.Names
 }
 
-// targetsOf are what a kind of fault can strike in a topology. A link is named by
-// the party that opens it.
+// targetsOf are the parties that a kind of fault can strike in a topology. A link is
+// named by the party that opens it.
 func targetsOf(k faults.Kind, top faults.Topology) []target {
 	var clients, primaries, replicas []target
 	for c := range top.Clients {

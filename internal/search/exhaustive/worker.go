@@ -39,7 +39,7 @@ func init() {
 // Seed is that of every run.
 const Seed = 1
 
-// order is what to play, one after the other.
+// order lists the placements to play, one after the other.
 type order struct {
 	Base  string      `json:"base"`
 	Build bool        `json:"build,omitempty"` // say what it takes to build upon it
@@ -53,12 +53,12 @@ type cellOrder struct {
 	Faults []faults.Spec `json:"faults,omitempty"`
 	Left   bool          `json:"left,omitempty"`  // a rule leaves it out
 	Audit  bool          `json:"audit,omitempty"` // if it is left out, play it nevertheless
-	// Instead is what an audited placement is compared with: the rule that left it out
+	// Instead is the placement to compare an audited one with: the rule that left it out
 	// says that both show the same.
 	Instead *Placement `json:"instead,omitempty"`
 }
 
-// seen is what a run has shown.
+// seen is the result of a run.
 type seen struct {
 	// Faulty and Inherent are the violations, worst property first.
 	Faulty   []violation `json:"faulty,omitempty"`
@@ -72,7 +72,7 @@ type seen struct {
 	Audited  bool        `json:"audited,omitempty"`  // it was left out, and played nevertheless
 	Outlasts []bool      `json:"outlasts,omitempty"` // by fault: it lasted for as long as the workload
 
-	// What it takes to build upon the run.
+	// To build upon the run:
 	Moments []moment      `json:"moments,omitempty"` // from the last fault on
 	Digest  string        `json:"digest,omitempty"`  // of all that was sent and recorded, the faults apart
 	Struck  time.Duration `json:"struck,omitempty"`  // when the last fault did
@@ -91,7 +91,7 @@ type violation struct {
 // never is later than any run ends.
 const never = time.Duration(1<<63 - 1)
 
-// particulars are what differs between two reasons of one class.
+// particulars matches the differences between two reasons of one class.
 var particulars = regexp.MustCompile(`[0-9]+(\.[0-9]+)?(ns|µs|ms|s|m|h)?`)
 
 // observe says what the verdicts on a run mean.
@@ -313,7 +313,7 @@ func differs(a, b seen) string {
 	return fmt.Sprintf("%s, and not %s", words(a), words(b))
 }
 
-// hangs is what a run has shown that never ended.
+// hangs is the result of a run that never ended.
 func hangs(s *scenarios.Scenario, why error) seen {
 	out := seen{Faulty: []violation{{Property: checker.Progress, Class: search.NeverEnded, Reason: why.Error(), Faults: Hazards(s.Faults)}}}
 	if source, err := s.YAML(); err == nil {

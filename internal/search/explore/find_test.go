@@ -37,8 +37,8 @@ func tallyRuns(t *testing.T, lock string, v draw.Vocabulary, runs uint64) explor
 	return tally.Finish()
 }
 
-// Nobody tells it of the two textbook hazards of the simple lock, and it must
-// find them: a failover that loses the grant, and a pause past the lease.
+// It must find the two textbook hazards of the simple lock without a hint. They are a
+// failover that loses the grant, and a pause past the lease.
 func TestExploreFindsWhatTheTextbooksSay(t *testing.T) {
 	if testing.Short() {
 		t.Skip("plays several hundred runs")
@@ -59,8 +59,8 @@ func TestExploreFindsWhatTheTextbooksSay(t *testing.T) {
 	}
 }
 
-// What the reference lock should survive it must survive. A long run of this is
-// holdfast explore --lock reentrant --survivable --runs 100000 --time 2h.
+// The reference lock must survive the survivable faults. A long run of this is holdfast
+// explore --lock reentrant --survivable --runs 100000 --time 2h.
 func TestExploreSurvivable(t *testing.T) {
 	if testing.Short() {
 		t.Skip("plays several hundred runs")

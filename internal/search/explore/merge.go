@@ -15,8 +15,8 @@ import (
 	"github.com/holdfast-go/holdfast/scenarios"
 )
 
-// Kind is how explorations are stored, read and merged. Of a cause that several shards
-// have seen, a merge keeps the find of the lowest seed, among those that have files.
+// Kind stores, reads and merges explorations. Of a cause that several shards have seen, a
+// merge keeps the find of the lowest seed, among those that have files.
 var Kind = search.Kind[Results]{
 	Name:     "explore",
 	Patterns: []string{"finds/*.yaml", "finds/*.jsonl", "finds/*.txt"},

@@ -10,7 +10,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/search/explore"
 )
 
-// Of a cause that two shards have seen the merged results name the files of the
+// Two shards may have seen the same cause. The merged results then name the files of the
 // lowest seed, or of the only one that has some.
 func TestMergedFindsHaveTheirFiles(t *testing.T) {
 	pause := search.Cause{Property: checker.Exclusion, Faults: []string{"pause"}}

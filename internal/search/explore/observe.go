@@ -16,13 +16,13 @@ type Plan struct {
 	Holes      []draw.Cell     `json:"holes,omitempty"`
 }
 
-// Seen is what a run has shown.
+// Seen is the result of a run.
 type Seen struct {
 	Coverage []draw.Count   `json:"coverage,omitempty"`
 	Struck   []string       `json:"struck,omitempty"` // the kinds of fault that did, sorted
 	Cause    *search.Cause  `json:"cause,omitempty"`  // of the worst violation; nil when nothing is violated
 	Also     []search.Cause `json:"also,omitempty"`   // of the other violations
-	// Unknown is why a run in which nothing is violated proves nothing.
+	// Unknown is the reason for a run that proves nothing, although nothing is violated.
 	Unknown string `json:"unknown,omitempty"`
 	// Source is the scenario of a find, HistorySHA256 the hash of its history.
 	Source        string `json:"source,omitempty"`

@@ -190,7 +190,7 @@ func (r Results) recallTable() searches.Table {
 	return t
 }
 
-// open is what the exploration leaves open.
+// open lists the questions that the exploration leaves open.
 func (r Results) open() []string {
 	var all []string
 	if r.Budget > 0 && r.Shard > 0 {

@@ -59,7 +59,7 @@ func New(o Options) *Exploration {
 	return x
 }
 
-// Total is how many runs the shard has; without Options.Runs as good as endless.
+// Total is the number of runs of the shard; without Options.Runs as good as endless.
 func (x *Exploration) Total() int {
 	if x.Runs == 0 {
 		return 1 << 40

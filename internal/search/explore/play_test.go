@@ -65,8 +65,8 @@ func TestResultsDoNotDependOnTheOrderOfAnswers(t *testing.T) {
 	}
 }
 
-// What an exploration stores can be read again as what it has returned, and its
-// finds are known to the next exploration.
+// The stored results of an exploration read as the returned ones, and the next
+// exploration recognizes its finds.
 func TestStoredResultsCanBeMerged(t *testing.T) {
 	logging.Disable()
 	dir := t.TempDir()

@@ -10,7 +10,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/suite"
 )
 
-// Printed is what an exploration has shown, to be printed.
+// Printed has the results of an exploration, to be printed.
 type Printed struct {
 	Results
 	Dir  suite.Dir `json:"-"`

@@ -9,7 +9,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/search/shrink"
 )
 
-// Results is what one exploration, or one shard of it, has shown.
+// Results are the results of one exploration, or of one shard of it.
 type Results struct {
 	search.Envelope
 	Lock       string          `json:"lock"`
@@ -34,7 +34,7 @@ type Results struct {
 	VirtualMS float64 `json:"virtual_ms"`
 	WallMS    float64 `json:"wall_ms"`
 
-	// Shards are what each shard has shown by itself, in order, if these results add
+	// Shards are the results of each shard by itself, in order, if these results add
 	// several up. The files that they name are in their own directories.
 	Shards []Results `json:"shards,omitempty"`
 }
@@ -57,8 +57,7 @@ type Found struct {
 	HistorySHA256 string `json:"history_sha256,omitempty"`
 	// Known says that it was found before, see [markKnown].
 	Known bool `json:"known,omitempty"`
-	// Shrunk is what is left of that run when it is made as small as it can be;
-	// nil when nobody has tried, or it was in vain.
+	// Shrunk is the smallest form of that run; nil without a try, or after one in vain.
 	Shrunk *Shrunk `json:"shrunk,omitempty"`
 }
 

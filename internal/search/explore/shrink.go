@@ -13,7 +13,7 @@ import (
 	"github.com/holdfast-go/holdfast/scenarios"
 )
 
-// shrinkRuns is how many runs one find may take to become small. Most take a
+// shrinkRuns is the number of runs that one find may take to become small. Most take a
 // quarter of them.
 const shrinkRuns = 1000
 

@@ -29,7 +29,7 @@ func (r Results) writeHazards(w io.Writer, file func(...string) string) error {
 	return tw.Flush()
 }
 
-// smallest is how small a find could be made.
+// smallest is the size to which a find was shrunk.
 func (f Found) smallest() string {
 	if f.Shrunk == nil {
 		return ""
@@ -50,10 +50,10 @@ func (f Found) where(file func(...string) string) string {
 	return file(f.Scenario)
 }
 
-// wideTable is how wide a terminal must be for the table of faults and phases.
+// wideTable is the least width of a terminal for the table of faults and phases.
 const wideTable = 125
 
-// coverage is how often each fault struck in which phase.
+// coverage counts the strikes of each fault in each phase.
 func (r Results) coverage() draw.Coverage {
 	all := draw.Coverage{}
 	for _, c := range r.Coverage {

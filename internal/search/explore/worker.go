@@ -38,8 +38,8 @@ func playObserved(j suite.Job, a suite.Answer, g suite.Guard) suite.Answer {
 	return a
 }
 
-// SeenIn is what a drawn or an observed run has shown; nil where the worker is
-// gone. Only a defect of this program makes it unreadable.
+// SeenIn is the result of a drawn or an observed run; nil where the worker is gone. Only
+// a defect of this program makes it unreadable.
 func SeenIn(a suite.Answer) *Seen {
 	seen, err := suite.DecodeAs[Seen](a.Out)
 	if err != nil {
@@ -75,8 +75,8 @@ func playDrawn(j suite.Job, a suite.Answer, g suite.Guard) suite.Answer {
 	}
 	played := s
 	if seen.Cause != nil && len(missed) > 0 {
-		// Faults that found nothing to strike are left out, if it is still a find
-		// then: who plays it as it is kept gets verdicts that mean something.
+		// Faults that found nothing to strike are left out, if it is still a find then. A
+		// user who plays the kept scenario gets verdicts that mean something.
 		less := without(s, missed)
 		run := a.Run
 		again, missed, err := PlayObserved(&run, less, l, g)
@@ -100,8 +100,7 @@ func playDrawn(j suite.Job, a suite.Answer, g suite.Guard) suite.Answer {
 	return a
 }
 
-// DrawFor is what a job asks to play: the lock, and the scenario that is drawn
-// for it.
+// DrawFor draws the play of a job: the lock, and the scenario for it.
 func DrawFor(j suite.Job) (*locks.Subject, *scenarios.Scenario, error) {
 	l, err := locks.FindSubject(j.Lock)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/holdfast-go/holdfast/scenarios"
 )
 
-// weight is how much there is to read in a scenario. Every change that is kept
+// weight measures the length of a scenario for its reader. Every change that is kept
 // makes it less, so that a search ends.
 type weight struct {
 	parts   int   // what it is made of
@@ -43,7 +43,7 @@ func measure(s *scenarios.Scenario) weight {
 	return w
 }
 
-// allHolds is how many critical sections the clients have together.
+// allHolds is the number of critical sections of all clients together.
 func allHolds(s *scenarios.Scenario) int {
 	all := 0
 	for n := range s.Topology.Clients {
@@ -103,12 +103,12 @@ func each(n int, given ...bool) int {
 	return sum
 }
 
-// units are what a time can be a whole number of, the roundest first.
+// units are the units of round times, the roundest first.
 var units = []time.Duration{
 	time.Second, 500 * time.Millisecond, 100 * time.Millisecond, 10 * time.Millisecond, time.Millisecond, 100 * time.Microsecond, time.Microsecond,
 }
 
-// unit is how crooked a time is: 0 for none at all, 1 for whole seconds.
+// unit grades a time by its roundness: 0 for none at all, 1 for whole seconds.
 func unit(d time.Duration) int {
 	if d == 0 {
 		return 0

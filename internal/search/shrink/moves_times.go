@@ -13,7 +13,7 @@ import (
 // timeOf is where a scenario has one of its times; nil when it does not say it.
 type timeOf func(*scenarios.Scenario) *faults.Duration
 
-// times are all times of a scenario. What changes no more than times changes
+// times are all times of a scenario. A move that changes no more than times changes
 // neither their number nor their order.
 func times(s *scenarios.Scenario) []timeOf {
 	all := []timeOf{
@@ -102,7 +102,7 @@ func simpler(d time.Duration) []time.Duration {
 	for _, u := range units {
 		all = append(all, d.Truncate(u), d.Truncate(u)+u)
 		if u < d/20 {
-			break // nobody sees the difference
+			break // the difference is invisible
 		}
 	}
 	all = slices.DeleteFunc(all, func(x time.Duration) bool { return x > 2*d || crooked(x) >= crooked(d) })

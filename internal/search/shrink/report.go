@@ -53,8 +53,8 @@ type Report struct {
 type Output struct {
 	Scenario string // the file
 	History  string // the file; empty for nowhere
-	// Kind is how to play the run that the story tells, see [suite.Job]. Its answer
-	// is in the report.
+	// Kind is the kind of job for the run that the story tells, see [suite.Job]. Its
+	// answer is in the report.
 	Kind string
 }
 
@@ -112,8 +112,8 @@ func (r *Run) Report(ctx context.Context, left Result, out Output) (*Report, err
 	return told, nil
 }
 
-// playAll plays the result with all built-in locks, the lock of the run first.
-// What they show is what the scenario will expect of them.
+// playAll plays the result with all built-in locks, the lock of the run first. The
+// scenario will expect their verdicts.
 func (r *Run) playAll(ctx context.Context, left Result) ([]Played, error) {
 	src, err := left.Scenario.YAML()
 	if err != nil {

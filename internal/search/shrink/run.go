@@ -17,8 +17,8 @@ type Run struct {
 	Target   Target
 	Runner   suite.Runner
 
-	// baseline is the lock that a mutant is a variant of, when that lock does not
-	// show the violation. What both show is not the mutant's mistake.
+	// baseline is the lock that a mutant is a variant of, when that lock does not show
+	// the violation. A violation of both is not the mutant's mistake.
 	baseline string
 }
 

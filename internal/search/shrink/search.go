@@ -9,12 +9,11 @@ import (
 	"github.com/holdfast-go/holdfast/scenarios"
 )
 
-// batch is how many candidates are played at a time. It does not depend on the
+// batch is the number of candidates that are played at a time. It does not depend on the
 // machine, as the number of runs is limited and the result must not.
 const batch = 8
 
-// confirmations is how often a scenario is played to see that what it shows
-// does not come and go.
+// confirmations is the number of plays that show that a result does not come and go.
 const confirmations = 3
 
 // search is a search under way.
@@ -27,9 +26,9 @@ type search struct {
 	seed  uint64
 	shown Outcome         // what it shows
 	seen  map[string]bool // played already
-	// first is what was shown from the start. What becomes of the other
-	// properties may not be worse: a run that proves nothing, or shows another
-	// violation besides, is no example of the first.
+	// first has the verdicts from the start. The verdicts on the other properties may not
+	// get worse. A run that proves nothing, or shows another violation besides, is no
+	// example of the first.
 	first map[checker.Property]checker.Verdict
 	stats Stats
 }
@@ -129,7 +128,7 @@ func (f *search) limited(err error) error {
 	return nil
 }
 
-// witnesses are how many seeds beside its own show a steady violation.
+// witnesses is the number of seeds beside its own that show a steady violation.
 const witnesses = 4
 
 // steady looks whether other seeds show the violation as well. From then on
@@ -182,7 +181,7 @@ func (f *search) try(ctx context.Context, m move) (helped bool, err error) {
 	}
 }
 
-// simplestSeed is the one that commands play when they are told of none.
+// simplestSeed is the one that commands play without --seed.
 const simplestSeed = 1
 
 // option is a change that is worth a run.

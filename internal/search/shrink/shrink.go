@@ -40,8 +40,8 @@ type Candidate struct {
 	Seed   uint64
 }
 
-// Outcome is what came of a candidate. One that could not be played, or that
-// is not to be kept for a reason of the player's own, has no verdicts.
+// Outcome is the result of a candidate. One that could not be played, or that is not to
+// be kept for a reason of the player's own, has no verdicts.
 type Outcome struct {
 	Verdicts map[checker.Property]checker.Verdict
 	Ops      int // operations that the clients began
@@ -54,13 +54,13 @@ type Player func(context.Context, []Candidate) ([]Outcome, error)
 // Options limit the search.
 type Options struct {
 	Runs  int                            // at most so many runs; 0 for 2000
-	Moved func(runs int, now Size) error // told of every change that is kept; may be nil
+	Moved func(runs int, now Size) error // called with every change that is kept; may be nil
 	Step  func()                         // called after every run; may be nil
 }
 
 const defaultRuns = 2000
 
-// Size is how large a scenario is.
+// Size is the size of a scenario.
 type Size struct {
 	Clients int `json:"clients"`
 	Holds   int `json:"holds"` // that all clients ask for together
@@ -74,7 +74,7 @@ func (s Size) Less(than Size) bool {
 	return cmp.Or(cmp.Compare(s.Clients, than.Clients), cmp.Compare(s.Faults, than.Faults), cmp.Compare(s.Ops, than.Ops)) < 0
 }
 
-// Stats is what the search took, and came to.
+// Stats are the cost and the result of the search.
 type Stats struct {
 	Runs    int  `json:"runs"` // candidates played
 	Kept    int  `json:"kept"` // changes kept
@@ -104,12 +104,11 @@ func (e *FlakyError) Error() string {
 	return fmt.Sprintf("the violation is flaky: the same scenario and seed showed it in %d of %d runs", e.Shown, e.Of)
 }
 
-// Shrink makes s smaller for as long as the target is violated when it is
-// played with the seed that is returned. The same scenario, seed and answers of
-// the player give the same result, however many candidates it plays at a time,
-// unless ctx ends: then it returns the smallest found so far, with
-// Stats.Limited. The result has lost its expectations, but for a text that has
-// to be there; see [Tell].
+// Shrink makes s smaller for as long as the target is violated when it is played with the
+// seed that is returned. The same scenario, seed and answers of the player give the same
+// result, however many candidates it plays at a time. If ctx ends, it returns the
+// smallest found so far, with Stats.Limited. The result has lost its expectations, but
+// for a text that has to be there; see [Tell].
 //
 // The error is [ErrNotViolated], a [*FlakyError], or one of the player's.
 func Shrink(ctx context.Context, s *scenarios.Scenario, seed uint64, target Target, play Player, o Options) (Result, error) {

@@ -6,10 +6,10 @@ import (
 	"github.com/holdfast-go/holdfast/scenarios"
 )
 
-// slips reports whether a change would put another hazard in the place of the one
-// that is looked at: work that takes as long as the lease needs no fault to end in
-// a violation, a short fault is another one than a fault without end, and so is a
-// single try than a wait: nothing says how long that may take.
+// slips reports whether a change would put another hazard in the place of the present
+// one. Work that takes as long as the lease needs no fault to end in a violation. A short
+// fault is another one than a fault without end. So is a single try than a wait: nothing
+// says how long that may take.
 func slips(from, to *scenarios.Scenario) bool {
 	return overworked(to) && !overworked(from) || endless(to) > endless(from) || impatient(to) && !impatient(from)
 }
@@ -24,7 +24,7 @@ func impatient(s *scenarios.Scenario) bool {
 	return false
 }
 
-// endless is how many faults last to the end of the run.
+// endless is the number of faults that last to the end of the run.
 func endless(s *scenarios.Scenario) int {
 	n := 0
 	for _, f := range s.Faults {

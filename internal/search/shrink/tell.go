@@ -14,14 +14,14 @@ import (
 	"github.com/holdfast-go/holdfast/scenarios"
 )
 
-// Played is what a built-in lock does in a shrunk scenario. Locks that it does
-// not apply to are left out.
+// Played has the verdicts of a built-in lock in a shrunk scenario. Locks that it does not
+// apply to are left out.
 type Played struct {
 	Lock     string
 	Verdicts map[checker.Property]checker.Verdict
 }
 
-// Finding is what a shrunk scenario shows.
+// Finding is the violation of a shrunk scenario.
 type Finding struct {
 	Lock   string // with which it was found
 	Seed   uint64
@@ -30,10 +30,9 @@ type Finding struct {
 	From   string // the name of the scenario that was shrunk
 }
 
-// Tell is a shrunk scenario with a name, a title and a story that say what it
-// does and shows, and with what the built-in locks do in it as its
-// expectations: with the seed of the finding it comes out as expected. Locks
-// with which the run proves nothing are left out of the scenario.
+// Tell is a shrunk scenario with a name, a title and a story. It expects the verdicts of
+// the built-in locks, so that it comes out as expected with the seed of the finding.
+// Locks with which the run proves nothing are left out of the scenario.
 func Tell(s *scenarios.Scenario, f Finding, all []Played) *scenarios.Scenario {
 	c := clone(s)
 	c.Name, c.Title, c.Story = nameOf(c, f.Target), titleOf(c, f), storyOf(c, f)
@@ -74,7 +73,7 @@ func notOK(verdicts map[checker.Property]checker.Verdict) map[string]string {
 	return words
 }
 
-// undecided is why some verdict is unknown, "" when none is.
+// undecided is the reason for an unknown verdict, "" without one.
 func undecided(verdicts map[checker.Property]checker.Verdict) string {
 	for _, p := range slices.Sorted(maps.Keys(verdicts)) {
 		if v := verdicts[p]; v.Outcome == checker.Unknown {
@@ -84,8 +83,8 @@ func undecided(verdicts map[checker.Property]checker.Verdict) string {
 	return ""
 }
 
-// expectOf is what locks with the same verdicts are expected to do. The reasons
-// are those of the first.
+// expectOf has the expectations of locks with the same verdicts. The reasons are those of
+// the first.
 func expectOf(group []Played) scenarios.Expect {
 	first := group[0]
 	e := scenarios.Expect{Verdicts: notOK(first.Verdicts)}
@@ -110,7 +109,7 @@ func expectOf(group []Played) scenarios.Expect {
 	return e
 }
 
-// nameOf is what was found and what it took: "found-exclusion-failover".
+// nameOf has the violation and the faults that it took: "found-exclusion-failover".
 func nameOf(s *scenarios.Scenario, t Target) string {
 	name := "found-" + string(t.Property)
 	for _, kind := range kindsOf(s) {
@@ -203,7 +202,7 @@ func workOf(s *scenarios.Scenario) string {
 	return text
 }
 
-// howOften is how often clients take the lock.
+// howOften counts the acquires of clients in words.
 func howOften(holds, clients int) string {
 	switch {
 	case holds == clients && clients > 1:

@@ -15,7 +15,7 @@ import (
 
 type verdicts = map[checker.Property]checker.Verdict
 
-// What is told is a scenario, and expects of each lock what it showed.
+// The result is a scenario, and expects the verdict of each lock.
 func TestTellExpectsWhatWasSeen(t *testing.T) {
 	s := load(t, "testdata/bloated-pause.yaml")
 	good := checker.Verdict{Outcome: checker.OutcomeOK}

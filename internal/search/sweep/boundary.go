@@ -7,8 +7,8 @@ import (
 	"github.com/holdfast-go/holdfast/faults"
 )
 
-// Boundary is where overlaps begin: between a value of the first axis at which
-// no run has one, and the next, at which every run has one.
+// Boundary is the beginning of overlaps. It lies between a value of the first axis at
+// which no run has one, and the next, at which every run has one.
 type Boundary struct {
 	Second  *Value `json:"second,omitempty"` // the value of the second axis
 	Without Value  `json:"without"`
@@ -90,7 +90,7 @@ func (a Axis) middle(x, y Value) Value {
 	return Value(mid)
 }
 
-// resolution is how close to bisect by default: to half a percent.
+// resolution is the distance at which a bisection ends by default: half a percent.
 func (b Boundary) resolution() Value { return max(1, max(abs(b.With), abs(b.Without))/200) }
 
 func abs(v Value) Value { return max(v, -v) }

@@ -72,8 +72,8 @@ func TestBisectStops(t *testing.T) {
 	}
 }
 
-// Where chance decides, the value without an overlap moves with the number of
-// seeds. It is told as a bound, and never as a boundary.
+// Where chance decides, the value without an overlap moves with the number of seeds. It
+// is a bound, and never a boundary.
 func TestChanceHasNoBoundary(t *testing.T) {
 	for _, seeds := range []int{60, 2000} {
 		r := made(t, []string{"pause=5s,8s,10s"})

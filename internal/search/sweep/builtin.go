@@ -10,8 +10,8 @@ import (
 //go:embed scenarios/*.yaml
 var builtin embed.FS
 
-// Names lists the scenarios that are made to be swept: their fault comes at a
-// moment that the seed draws, so that the probability is one per fault.
+// Names lists the scenarios that are made to be swept. Their fault comes at a moment that
+// the seed draws, so that the probability is one per fault.
 func Names() []string {
 	files, err := builtin.ReadDir("scenarios")
 	if err != nil {

@@ -12,9 +12,9 @@ import (
 	"github.com/holdfast-go/holdfast/internal/chart"
 )
 
-// heatMap draws the probability of an overlap over both axes: a cell for each
-// pair of values, the darker the likelier, with the number in it. Cells are
-// equally large, however far apart the values are.
+// heatMap draws the probability of an overlap over both axes. Each pair of values has a
+// cell, the darker the likelier, with the number in it. Cells are equally large, however
+// far apart the values are.
 func (r *Result) heatMap() ([]byte, error) {
 	first, second := r.plan.Axes[0], r.plan.Axes[1]
 	p := sheet(r.title() + ": two holders, of the " + r.plan.events())
@@ -74,7 +74,7 @@ func (c cells) Dims() (columns, rows int) {
 func (c cells) X(column int) float64 { return float64(column) }
 func (c cells) Y(row int) float64    { return float64(row) }
 
-// Z is the probability, NaN where nobody knows it.
+// Z is the probability, NaN if unknown.
 func (c cells) Z(column, row int) float64 {
 	p := c.r.Points[row*len(c.r.plan.Axes[0].Values)+column]
 	if p.Count.overlap().Of == 0 {

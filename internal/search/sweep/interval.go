@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// proportion is how many of a number of runs had something.
+// proportion counts the runs with a property among a number of runs.
 type proportion struct {
 	Hits, Of int
 }

@@ -16,7 +16,7 @@ const kindName = "sweep"
 // pictureFile is the file beside the document with the picture.
 const pictureFile = "sweep.svg"
 
-// Kind is how sweeps are stored, read and merged.
+// Kind stores, reads and merges sweeps.
 var Kind = search.Kind[*Result]{
 	Name:     kindName,
 	Patterns: []string{pictureFile},

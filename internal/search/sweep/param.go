@@ -1,7 +1,7 @@
-// Package sweep measures the probability of a hazard over one or two parameters of
-// a scenario. At every value it counts, over many seeds, the runs in which two
-// owners held the lock and those that lost an update, and computes 95 % intervals.
-// The caller plays the runs and passes the verdicts in.
+// Package sweep measures the probability of a hazard over one or two parameters of a
+// scenario. At every value it plays many seeds. It counts the runs in which two owners
+// held the lock and those that lost an update, and computes 95 % intervals. The caller
+// plays the runs and passes the verdicts in.
 package sweep
 
 import (

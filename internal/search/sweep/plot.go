@@ -12,7 +12,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/chart"
 )
 
-// red is the colour of what is not the plot's first subject.
+// red is the colour of the second line of a plot.
 var red = color.NRGBA{R: 0xb6, G: 0x3b, B: 0x3b, A: 0xff}
 
 // picture is the sweep as an SVG file: a curve with its intervals, or a heat

@@ -8,7 +8,7 @@ import (
 	"github.com/holdfast-go/holdfast/scenarios"
 )
 
-// maxPoints is how many points a plan can have.
+// maxPoints is the largest number of points of a plan.
 const maxPoints = 2500
 
 // Plan is a scenario to sweep over one parameter or two.

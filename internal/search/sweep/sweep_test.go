@@ -72,8 +72,8 @@ faults:
 otherwise: It is swept.
 `
 
-// Who freezes on the grant outlives its lease from the length of the lease on,
-// and the next holder, who is let in then, comes a round trip later.
+// An owner that freezes on the grant outlives its lease from the length of the lease on.
+// The next holder, who gets the lock then, comes a round trip later.
 func TestOverlapsBeginAtTheLease(t *testing.T) {
 	s, err := scenarios.Parse("paused.yaml", []byte(pausedAtOnce))
 	must.Succeed(t, err)
@@ -94,8 +94,8 @@ func TestOverlapsBeginAtTheLease(t *testing.T) {
 	}
 }
 
-// A watchdog renews three times per lease, so what is owed at any moment lies
-// between two thirds of it and all of it, and so does the probability.
+// A watchdog renews three times per lease. So the rest at any moment lies between two
+// thirds of the lease and all of it, and so does the probability.
 func TestAPauseAtRandomOverlapsInProportion(t *testing.T) {
 	r := swept(t, load(t, "pause-at-random"), "reentrant", 30, "pause=6.5s,8.33s,10.1s")
 	for i, want := range []float64{0, 0.5, 1} {
@@ -115,7 +115,7 @@ func TestAFailoverAtRandomLosesWhatIsUnderWay(t *testing.T) {
 	if c, want := r.Points[0].Overlap, 0.225/1.203; c.Low > want || c.High < want || r.Points[0].OverlapsUnknown > 0 {
 		t.Errorf("%+v, want %v in it", r.Points[0].Count, want)
 	}
-	// Who waits for the replica never loses it.
+	// An owner that waits for the replica never loses it.
 	r = swept(t, load(t, "failover-at-random"), "reentrant-wait", 30, "lag=200ms")
 	if c := r.Points[0].Count; c.Overlaps > 0 || c.Runs != 30 || c.OverlapsUnknown > 0 {
 		t.Errorf("reentrant-wait: %+v", c)

@@ -227,7 +227,7 @@ func inOrder(a, b string) int {
 	return cmp.Or(cmp.Compare(at(a), at(b)), cmp.Compare(a, b))
 }
 
-// open is what the placements leave open.
+// open lists the questions that the placements leave open.
 func (r Results) open() []string {
 	var all []string
 	rules, _ := r.leftOut()

@@ -14,7 +14,7 @@ import (
 	"github.com/holdfast-go/holdfast/scenarios"
 )
 
-// shrinkRuns is how many runs one find may take to become small.
+// shrinkRuns is the number of runs that one find may take to become small.
 const shrinkRuns = 1000
 
 // Shrinking returns what makes the finds of a lock small, for [exhaustive.Results.Shrink].

@@ -97,7 +97,7 @@ func (c Coverage) Table(w io.Writer, faults []string) error {
 	return tw.Flush()
 }
 
-// Mark is how often a cell was hit, a dot for a hole and a dash for a cell that
+// Mark is the number of hits of a cell, a dot for a hole and a dash for a cell that
 // cannot be hit.
 func (c Coverage) Mark(fault string, p Phase) string {
 	switch n := c[Cell{fault, p}]; {

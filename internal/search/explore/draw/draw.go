@@ -17,8 +17,8 @@ import (
 
 const (
 	ms = time.Millisecond
-	// attempts is how often something is drawn again that the topology, or
-	// the lock, cannot carry.
+	// attempts is the number of draws for a part that the topology, or the lock, cannot
+	// carry.
 	attempts = 12
 )
 

@@ -71,12 +71,12 @@ func (d *draw) peers() faults.Names {
 	return nil
 }
 
-// handedOn is what a hold surely has left when a fair lock hands it on: it lasts for
-// the rest of a place until its first renewal.
+// handedOn is the least rest of a hold that a fair lock hands on. The hold lasts for the
+// rest of a place until its first renewal.
 const handedOn = faults.Duration(500 * ms)
 
-// remembered is how long the notes of the reference lock outlive a request that was
-// given up. A copy that arrives later is a new request to every server.
+// remembered is the time by which the notes of the reference lock outlive a request that
+// was given up. A copy that arrives later is a new request to every server.
 const remembered = faults.Duration(30_000 * ms)
 
 // survivable reports whether the reference lock should survive these faults

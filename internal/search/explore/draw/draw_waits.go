@@ -53,10 +53,10 @@ func (d *draw) impatient() {
 	}
 }
 
-// prompt lets only messages wake a waiter in time: its own poll comes much later.
-// Then no fault but a slow SUBSCRIBE may delay the messages. Nor may the release
-// of an inner hold leave a shorter lease than the waiter knows: the waiter sleeps
-// until the known end, because no message reports the change.
+// prompt lets only messages wake a waiter in time: its own poll comes much later. Then no
+// fault but a slow SUBSCRIBE may delay the messages. Nor may the release of an inner hold
+// leave a shorter lease than the waiter has seen. The waiter sleeps until that end,
+// because no message reports the change.
 func (d *draw) prompt() {
 	w := &d.s.Workload
 	for n := range d.s.Topology.Clients {

@@ -31,7 +31,7 @@ var pairs = []pair{
 	{stopsServer, endsClient, (*draw).together},
 }
 
-// What the faults of pairs may do.
+// The effects of the faults of pairs.
 func lags(t history.Traits) bool         { return t.HoldsReplication }
 func promotes(t history.Traits) bool     { return t.Promotes }
 func cuts(t history.Traits) bool         { return t.Cuts && t.HoldsRequests }

@@ -11,11 +11,11 @@ import (
 // Phase is the present activity of a client.
 type Phase string
 
-// The phases of a client. What the servers did is read from the server events.
+// The phases of a client. The server events have the servers' part.
 const (
-	AcquireSent     Phase = "acquire sent"     // and nobody holds the lock
+	AcquireSent     Phase = "acquire sent"     // and no owner holds the lock
 	AcquireExecuted Phase = "acquire executed" // a server has taken the lock for it; it does not know yet
-	AcquireReplied  Phase = "acquire replied"  // it has just been told
+	AcquireReplied  Phase = "acquire replied"  // its owner has just got the reply
 	Waiting         Phase = "waiting"          // while somebody else holds the lock
 	Holding         Phase = "holding"
 	Renewing        Phase = "renewing" // a renewal is at a server, or just was

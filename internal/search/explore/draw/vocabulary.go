@@ -24,11 +24,11 @@ type Vocabulary struct {
 // server may keep its data.
 func deadly(t history.Traits) bool { return t.Promotes || t.DeletesKeys || t.MovesClock }
 
-// NewVocabulary returns the faults named in only, or all if it is empty, except
-// those named in without. With survivable it omits the faults that the reference
-// lock does not claim to survive: failovers, restarts that lose data, deleted
-// keys, moved clocks, and pauses past a lease. The error names an unknown fault,
-// or reports that none remains.
+// NewVocabulary returns the faults named in only, or all if it is empty, except those
+// named in without. With survivable it omits the faults that the reference lock does not
+// claim to survive. These are failovers, restarts that lose data, deleted keys, moved
+// clocks, and pauses past a lease. The error names an unknown fault, or reports that none
+// remains.
 func NewVocabulary(only, without []string, survivable bool) (Vocabulary, error) {
 	v := Vocabulary{Survivable: survivable}
 	known := Names()
