@@ -42,7 +42,7 @@ const (
 // place of them.
 const short = 7
 
-// golden is what the gate remembers, a line for each run.
+// golden has a line for each run.
 type golden struct {
 	every    int // which runs are played: one of so many
 	seen     int

@@ -31,8 +31,8 @@ type Job struct {
 	Judge   bool   `json:"judge,omitempty"`
 	// Surprise writes the history only when a verdict is not as expected.
 	Surprise bool `json:"surprise,omitempty"`
-	// Kind is how to play the job, see [RegisterKind]; empty for a run of Source.
-	// Args are the kind's own arguments.
+	// Kind says which player plays the job, see [RegisterKind]; empty for a run of
+	// Source. Args are the kind's own arguments.
 	Kind string          `json:"kind,omitempty"`
 	Args json.RawMessage `json:"args,omitempty"`
 }
@@ -138,8 +138,8 @@ func (a *Answer) Play(j Job, g Guard, player func(*scenarios.Scenario, *locks.Su
 	return s, p
 }
 
-// latest is the scenario that a job asked for last: many jobs in a row play one
-// scenario. Nobody changes a scenario that is parsed.
+// latest is the scenario that a job asked for last: many jobs in a row play one scenario.
+// A scenario does not change after parsing.
 var latest atomic.Pointer[parsed]
 
 // parsed is a scenario and where it comes from.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// resampled is how many runs Holdfast plays twice, to check that they are
+// resampled is the number of runs that Holdfast plays twice, to check that they are
 // deterministic.
 const resampled = 12
 

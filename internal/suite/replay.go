@@ -180,7 +180,7 @@ func (r *Replayed) take(a Answer) error {
 	return nil
 }
 
-// shownChoices is how many runs an error offers.
+// shownChoices is the number of runs that an error offers.
 const shownChoices = 8
 
 // Choices is a hint that lists runs to choose from.

@@ -39,8 +39,7 @@ type Options struct {
 	Scenarios []string
 	// Locks are names of built-in locks; all when it is empty.
 	Locks []string
-	// Seed is the first seed, by default 1; Seeds is how many are played, by
-	// default 1.
+	// Seed is the first seed, by default 1; Seeds is the number of seeds, by default 1.
 	Seed  uint64
 	Seeds int
 	// Dir is the run directory to write; empty for none.

@@ -14,8 +14,8 @@ type Runner interface {
 	Play(ctx context.Context, jobs []Job, got func(Answer)) error
 }
 
-// Streamer is a Runner that also takes jobs one by one. It asks for the next job
-// when it can play it; n is how many jobs there are at most.
+// Streamer is a Runner that also takes jobs one by one. It asks for the next job when it
+// can play it; n is the largest number of jobs.
 type Streamer interface {
 	Runner
 	Stream(ctx context.Context, n int, jobs iter.Seq[Job], got func(Answer)) error

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// MaxShards is how many parts a command can be split into.
+// MaxShards is the largest number of parts of a command.
 const MaxShards = 10_000
 
 // Shard is one of several disjoint parts of the seeds: every Of-th seed,

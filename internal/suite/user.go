@@ -25,15 +25,15 @@ func CheckUsers(choice string) error {
 	return fmt.Errorf("unknown kind of user %q: it is careful, careless or both", choice)
 }
 
-// noCarefulUser is why a lock is played with careless users only.
+// noCarefulUser is the reason for playing a lock with careless users only.
 const noCarefulUser = "no user of it can be careful: it claims neither a lease nor a sign of loss"
 
-// nothingToCancel is why a lock without a sign of loss has no careful user in a
-// scenario that cancels an operation.
+// nothingToCancel is the reason for which a lock without a sign of loss has no careful
+// user in a scenario that cancels an operation.
 const nothingToCancel = "until a grant names its validity, a careful user of it asks without waiting and has no wait that could be cancelled"
 
-// nothingToHear is why it has none in a scenario whose fault waits for a message, or
-// for a subscription.
+// nothingToHear is the reason for which it has none in a scenario whose fault waits for a
+// message, or for a subscription.
 const nothingToHear = "until a grant names its validity, a careful user of it asks without waiting, subscribes to nothing and gets no message that a fault could wait for"
 
 // UsersOf are the kinds of user that play a lock which is not built in, as runs

@@ -51,8 +51,8 @@ func TestPlanUsers(t *testing.T) {
 	}
 }
 
-// Whose lock has no careful user is told so, and where such a user would wait for
-// nothing that a fault could strike.
+// The plan says that a lock has no careful user. It also says so where such a user would
+// wait for nothing that a fault could strike.
 func TestPlanWithoutCarefulUser(t *testing.T) {
 	for scenario, claims := range map[string]history.Claims{
 		"contention":       {},

@@ -26,8 +26,8 @@ type Document struct {
 	Before Side   `json:"before"`
 	After  Side   `json:"after"`
 	Same   int    `json:"same"` // runs with the same verdicts, and the same events where they are stored
-	// Unstored counts those of the same without a history, whose events nobody can
-	// compare.
+	// Unstored counts those of the same without a history, whose events cannot be
+	// compared.
 	Unstored int   `json:"unstored,omitempty"`
 	Runs     []Run `json:"runs"` // those that differ
 }
@@ -216,7 +216,7 @@ func words(r *results.Run, p checker.Property) string {
 	return string(v.Outcome)
 }
 
-// badness orders verdicts: a violation that nobody else caused is the worst.
+// badness orders verdicts: a violation by the lock's own fault is the worst.
 func badness(r *results.Run, p checker.Property) int {
 	v, ok := r.Verdicts[p]
 	switch {

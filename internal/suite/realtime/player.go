@@ -18,12 +18,11 @@ import (
 	"github.com/holdfast-go/holdfast/scenarios"
 )
 
-// Most of real time is waiting, so runs are played several at a time, each with
-// servers and client processes of its own, in this one process: when it dies,
-// all of them do.
+// Most of real time is waiting, so runs are played several at a time. Each has servers
+// and client processes of its own, in this one process: when it dies, all of them do.
 
-// attempts is how often a run is played among many others until the machine was
-// quick enough. Then it is played once more, with at most one other.
+// attempts is the number of times that a run is played among many others until the
+// machine was quick enough. Then it is played once more, with at most one other.
 const attempts = 3
 
 // limit bounds a run in real time, whatever happens.
@@ -101,9 +100,9 @@ func (p Player) playAll(ctx context.Context, jobs []suite.Job, workers int) {
 	all.Wait()
 }
 
-// play plays one run, and repeats it if the machine was too busy for a meaningful
-// result. Such a run has no verdict, or an unexpected one that nobody accepts while
-// the harness waited for longer than a lock can make good.
+// play plays one run, and repeats it if the machine was too busy for a meaningful result.
+// Such a run has no verdict. Or its unexpected verdict does not count while the harness
+// waited for longer than a lock can make good.
 func (p Player) play(ctx context.Context, j suite.Job) (a suite.Answer) {
 	began := time.Now()
 	for n := 1; n <= attempts; n++ {

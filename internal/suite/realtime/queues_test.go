@@ -21,7 +21,7 @@ import (
 	"github.com/holdfast-go/holdfast/scenarios"
 )
 
-// What the test binary is, as its first argument.
+// The roles of the test binary, as its first argument.
 const (
 	adapterRole = "queues"
 	serverRole  = "miniredis"
@@ -47,9 +47,8 @@ func playRole(args []string) error {
 	return locktest.Serve(ctx, os.Stdin, os.Stdout, queues.OfList, queues.OfSortedSet)
 }
 
-// Clients that wait in Redis, and a lock in a sorted set, are played on real
-// servers as well: through pauses, crashes, held replies, restarts and
-// a failover.
+// Clients that wait in Redis, and a lock in a sorted set, are played on real servers as
+// well. They go through pauses, crashes, withheld replies, restarts and a failover.
 func TestQueuesOnRealServers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of real time")

@@ -12,8 +12,8 @@ import (
 	"github.com/holdfast-go/holdfast/reports/results"
 )
 
-// What a live run leaves that was killed is found by the next one beside it,
-// whichever command played it; and nobody else's folder of that name is.
+// The next run beside a killed live run finds its servers, whichever command played it;
+// and it leaves other folders of that name alone.
 func TestServersThatAreLeftAreFound(t *testing.T) {
 	top := filepath.Join(t.TempDir(), "runs [of today]")
 	for _, run := range []string{"a", "b/live", "c/live", "c/sim"} {

@@ -32,7 +32,7 @@ func draw(t *testing.T, scenarios, locks string) (page string, dir suite.Dir, re
 	return dir.File("report.html"), dir, res
 }
 
-// What the script adds must work as a reader uses it.
+// The additions of the script must work as a reader uses them.
 func TestTheReportIsUsed(t *testing.T) {
 	b := browser.Start(t)
 	page, _, _ := draw(t, "contention holder-pause failover-lost-write", "set-px reentrant multi")

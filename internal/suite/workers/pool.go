@@ -22,7 +22,7 @@ import (
 	"github.com/redis/go-redis/v9/logging"
 )
 
-// busy is how much longer than alone a run may take beside other work.
+// busy is the factor by which a run may take longer beside other work than alone.
 const busy = 20
 
 // Pool plays jobs on worker processes.
@@ -178,8 +178,7 @@ type worker struct {
 	stdin  io.WriteCloser
 	lines  chan suite.Answer // closed when no answer will come any more
 	stderr *tail
-	// garbage is why what the process wrote was no answer; read it once lines
-	// is closed.
+	// garbage is the error of an output that was no answer; read it once lines is closed.
 	garbage error
 }
 
@@ -297,7 +296,7 @@ func wasKilled(j suite.Job) suite.Answer {
 // KilledHint is the remedy for a killed worker.
 const KilledHint = "where memory is short the kernel kills what needs most of it: play with fewer --workers, or give it more"
 
-// withoutEnd is the answer for a job of whose run nobody saw the end.
+// withoutEnd is the answer for a job whose run had no visible end.
 func withoutEnd(j suite.Job, failure string, progress checker.Verdict) suite.Answer {
 	return suite.Answer{ID: j.ID, Run: results.Run{Scenario: j.Scenario, Lock: j.Lock, World: "sim", Seed: j.Seed, User: j.User, File: j.ReadFrom(), Failure: failure,
 		Verdicts: map[checker.Property]checker.Verdict{checker.Progress: progress},

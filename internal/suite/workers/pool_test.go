@@ -124,8 +124,8 @@ func TestAWorkerThatWritesGarbageIsReplaced(t *testing.T) {
 	}
 }
 
-// Whoever kills a worker, such as the kernel when memory is short, costs no run
-// and adds none, whether the worker was at work or had nothing to do.
+// A worker may be killed, for example by the kernel when memory is short. That costs no
+// run and adds none, whether the worker was at work or had nothing to do.
 func TestAWorkerThatIsKilledCostsNothing(t *testing.T) {
 	reply := `id=$(printf '%s\n' "$line" | sed 's/{"id":\([0-9]*\),.*/\1/'); echo "{\"id\":$id,\"run\":{\"lock\":\"reentrant\"}}"; `
 	for name, script := range map[string]string{
