@@ -97,11 +97,10 @@ func (c *classified) Extend(ctx context.Context, lease time.Duration) error {
 	return errors.ErrUnsupported
 }
 
-// classes are the errors that an outcome is told apart by.
+// classes are the errors that name an outcome.
 var classes = []error{lock.ErrBusy, lock.ErrNotHeld, lock.ErrLost, lock.ErrUnknown, lock.ErrAcks, lock.ErrRefused, lock.ErrClosed}
 
-// class gives an error of the lock its class; one that nobody knows is left as
-// it is.
+// class gives an error of the lock its class; an unfamiliar one is left as it is.
 func (c *classified) class(ctx context.Context, err error) error {
 	if err == nil {
 		return nil

@@ -9,8 +9,8 @@ import (
 	"github.com/holdfast-go/holdfast/locktest"
 )
 
-// A lock with methods Lock(ctx) and Unlock(ctx) error, and errors for what is
-// taken and what is not one's own, is under test in a dozen lines.
+// A lock with methods Lock(ctx) and Unlock(ctx) error is under test in a dozen lines. It
+// needs errors for a taken lock and for one that is not its owner's.
 func ExampleRun() {
 	_ = func(t *testing.T) { // func TestLock(t *testing.T)
 		locktest.Run(t, locktest.Lock{
@@ -38,8 +38,8 @@ func ExampleScenarios() {
 	}
 }
 
-// A lock with a state of its own in each process has a Session: here the
-// reference lock, which implements the contract of package lock itself.
+// A lock with a state of its own in each process has a Session. Here it is the reference
+// lock, which implements the contract of package lock itself.
 func ExampleLock_session() {
 	_ = func(t *testing.T) { locktest.Run(t, reference) }
 }

@@ -7,7 +7,8 @@ import (
 )
 
 // The user must see the sentence that names the mistake, even if the worst property says
-// it less plainly. A fault that struck later is no cause, and is not told as one.
+// it less plainly. A fault that struck later is no cause, and the text does not name it
+// as one.
 func TestTellPlaced(t *testing.T) {
 	for _, tt := range []struct {
 		name string

@@ -117,7 +117,7 @@ type find struct {
 	reason string
 }
 
-// finds are what went wrong, by the key of the cause.
+// finds are the violations, by the key of the cause.
 type finds map[string]*find
 
 // add counts the worst of what went wrong in a run.

@@ -36,9 +36,9 @@ type Funcs struct {
 	// LostSign returns a channel that is closed when the hold is lost;
 	// Claims.LostSign requires it. Holdfast calls it after each grant.
 	LostSign func() <-chan struct{}
-	// Until returns the end of the hold's validity by this process's clock, if
-	// the lock states one, and zero for a hold that the lock renews. Holdfast
-	// calls it after each grant.
+	// Until returns the end of the hold's validity by this process's clock, if the lock
+	// states one. It returns zero for a hold that the lock renews. Holdfast calls it
+	// after each grant.
 	Until func() time.Time
 
 	once bool // an acquire does not wait anyway
@@ -87,7 +87,7 @@ func (f *Funcs) acquire(ctx context.Context, lease time.Duration) (lock.Grant, e
 	return f.granted(err)
 }
 
-// granted is what an acquire comes to.
+// granted is the result of an acquire.
 func (f *Funcs) granted(err error) (lock.Grant, error) {
 	if err != nil {
 		return lock.Grant{}, err

@@ -18,8 +18,8 @@ import (
 	"github.com/holdfast-go/holdfast/reports/results"
 )
 
-// After the release of an inner hold of which nobody knows what came of it the
-// owner still has the outer one, and after a loss nothing.
+// After a release of an inner hold with an unknown outcome the owner still has the outer
+// one, and after a loss nothing.
 func TestFuncsCountHoldsAfterAnError(t *testing.T) {
 	gone := errors.New("gone")
 	for _, end := range []struct {
@@ -69,7 +69,7 @@ func TestGrantsNameTheirLease(t *testing.T) {
 func TestHandoffHasADefault(t *testing.T) {
 	for _, waits := range []bool{true, false} {
 		l := Lock{Claims: Claims{Waits: waits}, New: func(*Client, string, string) lock.Locker { return nil }}
-		s, err := l.subject()
+		s, err := l.forScenarios()
 		must.Succeed(t, err)
 		if c := s.Terms(catalogue(t)[0].Setting()); (c.Handoff == int64(1500*time.Millisecond)) != waits {
 			t.Errorf("waits: %t, and the hand-off is %v", waits, time.Duration(c.Handoff))
@@ -77,8 +77,8 @@ func TestHandoffHasADefault(t *testing.T) {
 	}
 }
 
-// An error of the lock's own says what happened, also after the context of its
-// caller has ended. A broken connection says that nobody knows.
+// An error of the lock's own says what happened, also after the context of its caller has
+// ended. A broken connection says that the outcome is unknown.
 func TestErrorsAfterTheContextHasEnded(t *testing.T) {
 	gone := errors.New("gone")
 	c := &classified{lock: &Lock{NotHeld: gone, Busy: errors.New("busy")}}
@@ -96,7 +96,7 @@ func TestErrorsAfterTheContextHasEnded(t *testing.T) {
 	}
 }
 
-// Each reason is told once, with the properties that it is about.
+// Each reason appears once, with the properties that it is about.
 func TestEachReasonIsToldOnce(t *testing.T) {
 	run := results.Run{Verdicts: map[checker.Property]checker.Verdict{}, Expected: map[checker.Property]checker.Outcome{}}
 	for _, p := range checker.Properties() {
@@ -109,7 +109,7 @@ func TestEachReasonIsToldOnce(t *testing.T) {
 	}
 }
 
-// What a library logs is taken while a run is played, and goes where it went before
+// The logs of a library are taken while a run is played, and go where they went before
 // when that is over.
 func TestLogsAreCaptured(t *testing.T) {
 	var outside strings.Builder

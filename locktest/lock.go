@@ -45,18 +45,17 @@ type Lock struct {
 	// RenewEvery is the longest gap between two renewals, as a part of the
 	// lease; by default 0.34. It needs Claims.Renewal.
 	RenewEvery float64
-	// Handoff is how long a waiter may overlook a free lock: for a lock that
-	// polls, the longest poll interval. The judges add half a second for the
-	// requests around a poll. The default is a second. It needs Claims.Waits.
+	// Handoff is the time for which a waiter may overlook a free lock: for a lock that
+	// polls, the longest poll interval. The judges add half a second for the requests
+	// around a poll. The default is a second. It needs Claims.Waits.
 	Handoff time.Duration
 	// Drift is the drift of servers' clocks during a lease that the lock
 	// survives. The validity that a lock states must exclude it. Redlock's is
 	// 0.01 of the lease and 2 ms.
 	Drift Drift
-	// LeaseUnit is the unit to which the lock rounds a lease up, LeaseMin its
-	// shortest lease, and LeaseSlack the longest time by which it exceeds a
-	// lease. Margin is the time before the end of its lease at which a holder
-	// is notified of its loss.
+	// LeaseUnit is the unit to which the lock rounds a lease up, and LeaseMin its
+	// shortest lease. LeaseSlack is the longest time by which it exceeds a lease. Margin
+	// is the time before the end of its lease at which a holder is notified of its loss.
 	LeaseUnit, LeaseMin, LeaseSlack, Margin time.Duration
 	// Primaries is the number of independent primaries, by default one, and
 	// Quorum the number of them that a hold needs, by default all.
@@ -114,7 +113,7 @@ type Session interface {
 	Close() error
 }
 
-// description is what the lock says of itself.
+// description is the account that the lock gives of itself.
 func (l Lock) description() locks.Description {
 	d := locks.Description{
 		Name: l.Name, Summary: l.Summary, Version: l.Version, Claims: l.Claims, RenewEvery: l.RenewEvery, HandoffNS: int64(l.Handoff),
@@ -133,8 +132,8 @@ func (l Lock) description() locks.Description {
 	return d
 }
 
-// subject is the lock as scenarios play it.
-func (l Lock) subject() (*locks.Subject, error) {
+// forScenarios is the lock as scenarios play it.
+func (l Lock) forScenarios() (*locks.Subject, error) {
 	if (l.New == nil) == (l.Open == nil) {
 		return nil, fmt.Errorf("the lock %q needs New or Open, and not both", l.description().Name)
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/redis/go-redis/v9/logging"
 )
 
-// logged is what the lock and its libraries log while one run is played. Broken
-// connections are the point there, so it is shown only with a failure.
+// logged has the logs of the lock and its libraries during one run. Broken connections
+// are the point there, so it is shown only with a failure.
 type logged struct {
 	mu    sync.Mutex
 	lines []string // the last ones

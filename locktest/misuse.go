@@ -111,7 +111,7 @@ func (unusable) Unlock(context.Context) (int, error) { return 0, errUnusable }
 // ownFrames are the frames of a panic's stack that are not Go's or the harness's.
 func ownFrames(stack string) string {
 	lines := strings.Split(strings.TrimRight(stack, "\n"), "\n")
-	for i, l := range lines { // what is above it is what printed the stack
+	for i, l := range lines { // the code above it printed the stack
 		if strings.HasPrefix(l, "panic") && i+2 < len(lines) {
 			lines = lines[i+2:]
 			break
@@ -139,7 +139,7 @@ func panicked(h *history.History) string {
 	return ""
 }
 
-// mostKeys is how many keys are named at most.
+// mostKeys is the largest number of keys that are named.
 const mostKeys = 5
 
 // wrongKey says that a lock lives under other keys than it declares, "" where

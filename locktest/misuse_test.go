@@ -48,21 +48,21 @@ func misused(how string) (locktest.Lock, bool) {
 
 func panics(context.Context) error { panic("out of luck") }
 
-// TestMisused is what the tests below run.
+// TestMisused runs below the tests that follow.
 func TestMisused(t *testing.T) {
 	if l, ok := misused(os.Getenv(wrong)); ok {
 		locktest.Run(t, l, locktest.Scenarios("contention", "late-release"))
 	}
 }
 
-// TestMisusedExplored is what TestAMistakeInTheDescriptionIsNamed runs.
+// TestMisusedExplored runs below TestAMistakeInTheDescriptionIsNamed.
 func TestMisusedExplored(t *testing.T) {
 	if l, ok := misused(os.Getenv(wrong)); ok {
 		locktest.Explore(t, l, locktest.Runs(3))
 	}
 }
 
-// Who describes the lock wrongly is told so in a sentence, and once.
+// A wrong description of a lock is reported in a sentence, and once.
 func TestAMistakeInTheDescriptionIsNamed(t *testing.T) {
 	for how, want := range map[string]string{
 		"nil":          "returned nil in the place of a lock: return &locktest.Funcs{Acquire: m.Lock, Release: m.Unlock}",
@@ -81,7 +81,7 @@ func TestAMistakeInTheDescriptionIsNamed(t *testing.T) {
 	}
 }
 
-// A panic is told with the place in the lock where it happened.
+// A panic is reported with the place in the lock where it happened.
 func TestAPanicIsToldWithItsStack(t *testing.T) {
 	out := fails(t, "^TestMisused$/^contention$", wrong+"=panics", "TMPDIR="+t.TempDir())
 	for _, want := range []string{"panic: out of luck\n", "locktest_test.panics", "misuse_test.go:"} {
@@ -107,7 +107,7 @@ func TestAKnownViolationThatIsGone(t *testing.T) {
 	}
 }
 
-// TestWrongTwice is what TestCausesAreSummedUp runs.
+// TestWrongTwice runs below TestCausesAreSummedUp.
 func TestWrongTwice(t *testing.T) {
 	if m, ok := mistakes[os.Getenv(wrong)]; ok {
 		locktest.Run(t, withMistake(m), locktest.Scenarios("late-release", "holder-pause", "reentrancy"), locktest.User("careless"))
@@ -136,14 +136,14 @@ func TestCausesAreSummedUp(t *testing.T) {
 	}
 }
 
-// TestTwice is what TestAScenarioIsNamedOnce runs.
+// TestTwice runs below TestAScenarioIsNamedOnce.
 func TestTwice(t *testing.T) {
 	if os.Getenv(wrong) == "twice" {
 		locktest.Run(t, withMistake(none), locktest.Scenarios("contention", "contention"))
 	}
 }
 
-// Who names a scenario twice is told what to do instead.
+// A scenario that is named twice is an error with a remedy.
 func TestAScenarioIsNamedOnce(t *testing.T) {
 	const want = `Scenarios names "contention" twice, and it is played once for each seed: leave one out, or ask for more seeds with Seeds(2)`
 	if out := fails(t, "^TestTwice$", wrong+"=twice"); !strings.Contains(out, want) {

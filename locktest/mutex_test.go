@@ -8,8 +8,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// mutex is a lock as somebody may have one: a value of the owner's own, an
-// expiry, and a release that compares. mistakes are what can be wrong with it.
+// mutex is a lock as somebody may have one: a value of the owner's own, an expiry, and a
+// release that compares. mistakes are its possible mistakes.
 type mutex struct {
 	rdb         redis.UniversalClient
 	name, value string

@@ -15,7 +15,7 @@ import (
 // [Seeds] and [CannotStrike] are for Run, [Runs] is for Explore.
 type Option func(*options) error
 
-// options are what Run plays.
+// options say what Run plays.
 type options struct {
 	scenarios []source
 	seed      uint64

@@ -223,7 +223,7 @@ func closingLock(mistake string) Lock {
 
 type closingSession struct {
 	*lock.Client
-	silent bool // a loss that comes after Close is not told
+	silent bool // a loss that comes after Close is not reported
 	closed chan struct{}
 }
 

@@ -33,7 +33,7 @@ var (
 // such a lock.
 func verdicts(t *testing.T, l Lock, s *scenarios.Scenario, seed uint64) (wrong map[string]string, played bool) {
 	t.Helper()
-	sub, err := l.subject()
+	sub, err := l.forScenarios()
 	must.Succeed(t, err)
 	if ok, _ := s.Applies(sub); !ok {
 		return nil, false
@@ -66,7 +66,7 @@ func verdicts(t *testing.T, l Lock, s *scenarios.Scenario, seed uint64) (wrong m
 	return wrong, true
 }
 
-// A lock that is right, whoever wrote it, is never accused of anything.
+// A lock that is right is never accused of anything.
 func TestRightLocks(t *testing.T) {
 	logging.Disable()
 	every := nightly.Every(3) // the next lock is played in other scenarios
@@ -108,7 +108,7 @@ func TestRightLocksExplored(t *testing.T) {
 	}
 }
 
-// What a round took and gave back is no grant, and no lease that is still owed.
+// A member that a round took and released is no grant, and no lease that is still owed.
 func TestSplitVotes(t *testing.T) {
 	logging.Disable()
 	s, err := scenarios.Load("testdata/split-votes.yaml")
@@ -127,7 +127,7 @@ func TestSplitVotes(t *testing.T) {
 	}
 }
 
-// Each mistake is told, with the property that it violates.
+// Each mistake is reported, with the property that it violates.
 func TestFaultyLocks(t *testing.T) {
 	logging.Disable()
 	for _, o := range outsiders {

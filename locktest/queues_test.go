@@ -54,7 +54,7 @@ func played(t *testing.T, l locktest.Lock, scenario string) *history.History {
 	return h
 }
 
-// Who waits in Redis is woken in an order that the seed gives.
+// Clients that wait in Redis wake in an order that the seed gives.
 func TestQueuesRepeat(t *testing.T) {
 	for _, l := range []locktest.Lock{queues.OfList, queues.OfSortedSet} {
 		all := []string{"contention", "restart-without-data", "failover-lost-write"}
@@ -95,8 +95,8 @@ func TestTheHolderOfASortedSetIsSeen(t *testing.T) {
 	}
 }
 
-// Where a lock does not declare it, or its key does not tell, the lock is judged
-// by its clients alone, and nothing is held against it.
+// Where a lock does not declare its holder, or its key does not show it, the lock is
+// judged by its clients alone. It is not blamed for that.
 func TestAHolderThatIsNotDeclaredIsNotSeen(t *testing.T) {
 	for holder, why := range map[locktest.Holder]string{
 		"": "is a zset", locktest.HolderNone: "does not tell", locktest.HolderFirst: `declares "first"`,
@@ -129,8 +129,8 @@ func TestAHolderThatIsNotDeclaredIsNotSeen(t *testing.T) {
 	}
 }
 
-// TestWrongQueue is what TestAWrongQueueIsCaught runs: a release that takes away
-// whoever is first, and a lock of estimates.
+// TestWrongQueue runs below TestAWrongQueueIsCaught: a release that takes the first
+// waiter away, and a lock of estimates.
 func TestWrongQueue(t *testing.T) {
 	l := queues.OfSortedSet
 	right := l.New
@@ -159,8 +159,8 @@ func TestWrongQueue(t *testing.T) {
 	locktest.Run(t, l, locktest.Scenarios("late-release"))
 }
 
-// A mistake on a sorted set is seen on the server, and what cannot be followed is
-// said in one line, and not held against the lock.
+// A mistake on a sorted set is seen on the server. A command that the world cannot follow
+// is named in one line, and the lock is not blamed for it.
 func TestAWrongQueueIsCaught(t *testing.T) {
 	for name, want := range map[string]string{
 		"untold":    "slept on a free lock from",

@@ -26,7 +26,7 @@ import (
 	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
 
-// What a run of the tests can be told from outside.
+// The settings of a test run from outside.
 const (
 	// seedVar is the environment variable with the first seed to play.
 	seedVar = "HOLDFAST_SEED"
@@ -154,7 +154,7 @@ type runner struct {
 	skipped []results.Skip
 	stored  map[string]bool // scenarios
 	told    map[string]int  // how many seeds of a subtest were wrong in a way
-	unseen  string          // why nobody could see on the servers who holds the lock
+	unseen  string          // the reason for which the servers do not show the holder
 
 	misuse       *misuse
 	pointless    bool     // whether the description of the lock is wrong: nothing else is to be learnt
@@ -170,7 +170,7 @@ func newRunner(t *testing.T, l Lock, opts []Option) *runner {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sub, err := l.subject()
+	sub, err := l.forScenarios()
 	if err != nil {
 		t.Fatalf("locktest: %v", err)
 	}
@@ -404,7 +404,7 @@ func command(test string, seed uint64) string {
 	return words
 }
 
-// pattern is what go test -run takes to run one subtest.
+// pattern is the argument of go test -run for one subtest.
 func pattern(name string) string {
 	parts := strings.Split(name, "/")
 	for i, p := range parts {
@@ -413,7 +413,7 @@ func pattern(name string) string {
 	return strings.Join(parts, "/")
 }
 
-// finish writes the report, or removes what nobody will look at.
+// finish writes the report, or removes an unneeded one.
 func (r *runner) finish(t *testing.T) {
 	if !t.Failed() && os.Getenv(outVar) == "" {
 		if err := os.RemoveAll(string(r.dir)); err != nil {

@@ -56,7 +56,7 @@ func TestReferenceLock(t *testing.T) {
 	locktest.Run(t, reference)
 }
 
-// What is not played is printed, with the claim that is missing.
+// Every scenario that is not played is printed, with the claim that is missing.
 func TestNotPlayedIsSaid(t *testing.T) {
 	out, err := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^TestRun$", "-test.v").CombinedOutput()
 	if err != nil {
@@ -78,7 +78,7 @@ const wrong = "LOCKTEST_MISTAKE"
 
 var mistakes = map[string]mistake{"plain-delete": plainDelete, "read-then-del": readThenDel, "forever-busy": foreverBusy, "grants-always": grantsAlways}
 
-// TestWrong is what TestMistakes runs.
+// TestWrong runs below TestMistakes.
 func TestWrong(t *testing.T) {
 	m, ok := mistakes[os.Getenv(wrong)]
 	if !ok {
@@ -87,7 +87,7 @@ func TestWrong(t *testing.T) {
 	locktest.Run(t, withMistake(m))
 }
 
-// TestWrongExplored is what TestExploreFindsAMistake runs.
+// TestWrongExplored runs below TestExploreFindsAMistake.
 func TestWrongExplored(t *testing.T) {
 	m, ok := mistakes[os.Getenv(wrong)]
 	if !ok {
@@ -96,8 +96,8 @@ func TestWrongExplored(t *testing.T) {
 	locktest.Explore(t, withMistake(m), locktest.Runs(40))
 }
 
-// A mistake is found without a scenario that is about it, told once for all the
-// runs that show it, and the command plays it first.
+// Exploration finds a mistake without a scenario that is about it. It is reported once
+// for all the runs that show it, and the command plays it first.
 func TestExploreFindsAMistake(t *testing.T) {
 	out := fails(t, "^TestWrongExplored$", wrong+"=plain-delete", "TMPDIR="+t.TempDir())
 	const cause = "exclusion (contract broken) after no fault: "
@@ -113,7 +113,7 @@ func TestExploreFindsAMistake(t *testing.T) {
 	}
 }
 
-// TestWrongExhausted is what TestExhaustFindsAMistake runs.
+// TestWrongExhausted runs below TestExhaustFindsAMistake.
 func TestWrongExhausted(t *testing.T) {
 	m, ok := mistakes[os.Getenv(wrong)]
 	if !ok {
@@ -122,8 +122,8 @@ func TestWrongExhausted(t *testing.T) {
 	locktest.Exhaust(t, withMistake(m), locktest.Base("holder-and-waiter"), locktest.Faults("pause"))
 }
 
-// Whoever places every fault in a lock that is wrong is told once of each cause,
-// and gets a scenario that shows it again.
+// A search that places every fault in a wrong lock reports each cause once, with a
+// scenario that shows it again.
 func TestExhaustFindsAMistake(t *testing.T) {
 	dir := t.TempDir()
 	out := fails(t, "^TestWrongExhausted$", wrong+"=plain-delete", "HOLDFAST_OUT="+dir)
@@ -178,8 +178,8 @@ func TestMistakes(t *testing.T) {
 
 var again = regexp.MustCompile(`again:  HOLDFAST_SEED=(\d+) go test -count 1 -run '(\S+)' github.com/holdfast-go/holdfast/locktest\n\s+report: holdfast report (\S+)`)
 
-// What a failing subtest says to do does give the same failure, and the report
-// is there, in a run directory that the command reads.
+// The commands of a failing subtest give the same failure, and the report is there, in a
+// run directory that the command reads.
 func TestFailureCanBeRepeated(t *testing.T) {
 	first := fails(t, "^TestWrong$/^late-release", wrong+"=plain-delete", "HOLDFAST_SEED=7", "TMPDIR="+t.TempDir())
 	m := again.FindStringSubmatch(first)
@@ -200,14 +200,14 @@ func TestFailureCanBeRepeated(t *testing.T) {
 	}
 }
 
-// TestWrongSeeds is what TestTheSameViolationIsToldOnce runs.
+// TestWrongSeeds runs below TestTheSameViolationIsToldOnce.
 func TestWrongSeeds(t *testing.T) {
 	if m, ok := mistakes[os.Getenv(wrong)]; ok {
 		locktest.Run(t, withMistake(m), locktest.Scenarios("late-release"), locktest.Seeds(5), locktest.User("careless"))
 	}
 }
 
-// What several seeds show is told once, with their number.
+// A violation that several seeds show is reported once, with their number.
 func TestTheSameViolationIsToldOnce(t *testing.T) {
 	out := fails(t, "^TestWrongSeeds$", wrong+"=plain-delete", "TMPDIR="+t.TempDir())
 	if n := strings.Count(out, "again:  "); n != 1 || !strings.Contains(out, "5 of 5 seeds: exclusion violated contract broken") {

@@ -24,7 +24,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, locks ...Lock) erro
 	logging.Disable()
 	p := adapter.Program{Open: func(h adapter.Hello) (adapter.Lock, error) { return openFor(h, locks) }}
 	for _, l := range locks {
-		if _, err := l.subject(); err != nil {
+		if _, err := l.forScenarios(); err != nil {
 			return err
 		}
 		p.Locks = append(p.Locks, l.description())

@@ -17,7 +17,7 @@ import (
 // whose owners share a mutex, and hold it while they wait for the network.
 const deadlocked = "LOCKTEST_DEADLOCKED"
 
-// TestDeadlocked is what TestAStallFailsAlone runs.
+// TestDeadlocked runs below TestAStallFailsAlone.
 func TestDeadlocked(t *testing.T) {
 	if os.Getenv(deadlocked) == "" {
 		return // not asked for
@@ -59,7 +59,7 @@ func TestAStallFailsAlone(t *testing.T) {
 	}
 }
 
-// TestStalls is what TestExhaustStopsAfterStalls runs.
+// TestStalls runs below TestExhaustStopsAfterStalls.
 func TestStalls(t *testing.T) {
 	if os.Getenv(deadlocked) == "" {
 		return // not asked for

@@ -20,10 +20,10 @@ type trouble struct {
 	in      []string
 }
 
-// troubles are what went wrong, in the order in which it was found.
+// troubles are the failures of a test, in the order in which they were found.
 type troubles []*trouble
 
-// particular is what differs between two runs that go wrong in the same way.
+// particular matches the differences between two runs that go wrong in the same way.
 var particular = regexp.MustCompile(`client-\d+(/\d+)?|node-\d+(-replica-\d+)?|\d+(\.\d+)? ?(s|ms|µs)\b|\d+|of "[^"]*"`)
 
 // add counts a subtest in which something went wrong.
@@ -39,7 +39,7 @@ func (all *troubles) add(what, reason, subtest string) {
 	}
 }
 
-// mostNamed is how many subtests a summary names for each cause.
+// mostNamed is the number of subtests that a summary names for each cause.
 const mostNamed = 4
 
 // summarize says at the end what went wrong, once for each cause, the most frequent

@@ -55,7 +55,7 @@ func (r *runner) leaveOut(t *testing.T, run results.Run, played *play.Played) {
 	}
 }
 
-// violates reports whether a run failed, or shows a violation that nobody expected.
+// violates reports whether a run failed, or shows an unexpected violation.
 func violates(run results.Run) bool {
 	return run.Failure != "" || slices.ContainsFunc(unexpected(run), func(p checker.Property) bool {
 		return run.Verdicts[p].Outcome == checker.Violated

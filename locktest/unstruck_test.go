@@ -30,7 +30,7 @@ otherwise: The pause is short.
 
 const unneeded = "the pause comes after the run"
 
-// TestStrikes is what the test below runs.
+// TestStrikes runs below the test that follows.
 func TestStrikes(t *testing.T) {
 	l := withMistake(none)
 	switch os.Getenv(wrong) {
