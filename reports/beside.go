@@ -28,8 +28,8 @@ func chooseBeside(broken *results.Run, runs []*results.Run, reference string) *r
 	return best
 }
 
-// What makes a run an example, from the weakest reason to the strongest; 0 stands
-// for none.
+// The reasons for a run as an example, from the weakest to the strongest; 0 stands for
+// none.
 const (
 	noLease = 1 + iota
 	fenced
@@ -57,8 +57,8 @@ func example(broken, r *results.Run, reference string) int {
 	return noLease
 }
 
-// keepsResource reports whether a run breaks in one way alone: a holder is outlived
-// by its lease, and the tokens of the lock keep the resource safe.
+// keepsResource reports whether a run breaks in one way alone. A holder outlives its
+// lease, and the tokens of the lock keep the resource safe.
 func keepsResource(r *results.Run) bool {
 	for p, v := range r.Verdicts {
 		if v.Outcome == checker.Violated && (p != checker.Exclusion || v.Class != checker.LeaseOutlived) {

@@ -23,9 +23,9 @@ func claiming(lock string, claims []checker.Property, violated map[checker.Prope
 	return r
 }
 
-// Whoever asks what to do about a violation is shown a guarantee: the reference, a
-// lock with fencing or renewal, and never before them a lock that survives because
-// it would rather stay taken for ever.
+// The example beside a violation is a guarantee: the reference, or a lock with fencing or
+// renewal. A lock that survives because it would rather stay taken for ever never comes
+// before them.
 func TestAnExampleIsAGuarantee(t *testing.T) {
 	outlived := map[checker.Property]checker.Verdict{checker.Exclusion: {Class: checker.LeaseOutlived}}
 	lost := map[checker.Property]checker.Verdict{checker.Exclusion: {Class: checker.LeaseOutlived}, checker.ResourceSafe: {}}

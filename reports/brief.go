@@ -22,8 +22,8 @@ const briefWidth = 800
 // briefLines is the most sentences of the story.
 const briefLines = 6
 
-// briefView is one run as one page for a design review: the claim, the picture, the story,
-// the reason, the remedy, and the command that repeats the run.
+// briefView is one run as one page for a design review. It has the claim, the picture,
+// the story, the reason, the remedy, and the command that repeats the run.
 type briefView struct {
 	Style              template.CSS
 	Patterns           template.HTML

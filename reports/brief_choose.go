@@ -57,10 +57,10 @@ func choose(d Document, cell string) (r *results.Run, why string, err error) {
 	return best, fmt.Sprintf("The most telling of %s that violate something: %s.", english.Count(len(all), "run"), whyTelling(d, best)), nil
 }
 
-// compareTelling orders runs from the most telling to the least. Unexpected verdicts
-// come first, then the worst way to break, then runs with a picture, then runs
-// beside a lock that survives, then the longest time with two holders. Equal runs
-// keep the order of the results.
+// compareTelling orders runs from the most telling to the least. Unexpected verdicts come
+// first, then the worst way to break, and then runs with a picture. Runs beside a lock
+// that survives follow, and the longest time with two holders. Equal runs keep the order
+// of the results.
 func compareTelling(d Document, a, b *results.Run) int {
 	return cmp.Or(
 		before(!a.Passed(), !b.Passed()),

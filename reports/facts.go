@@ -175,7 +175,7 @@ func (f *facts) pauses(client string) []span {
 	return out
 }
 
-// overlapTime is how long at least two owners believed that they held the lock,
+// overlapTime is the time for which at least two owners believed that they held the lock,
 // and the longest single overlap. It counts no moment twice.
 func (f *facts) overlapTime() (total, longest int64) {
 	var until int64

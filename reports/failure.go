@@ -8,7 +8,7 @@ import (
 	"github.com/holdfast-go/holdfast/reports/results"
 )
 
-// maxTail is how many lines a report shows after the reason of a failure: a
+// maxTail is the number of lines that a report shows after the reason of a failure: a
 // stack, or the end of a server's log.
 const maxTail = 20
 

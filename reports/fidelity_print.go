@@ -11,9 +11,9 @@ import (
 	"github.com/holdfast-go/holdfast/internal/english"
 )
 
-// Text writes three parts for a terminal: the matrix of both worlds, every
-// difference with its explanation, and the reasons for runs that the live world
-// did not play.
+// Text writes three parts for a terminal. They are the matrix of both worlds, every
+// difference with its explanation, and the reasons for runs that the live world did not
+// play.
 func (f Fidelity) Text(w io.Writer) error {
 	b := bufio.NewWriter(w)
 	t, all := newTwoWorlds(f), f.differences()

@@ -180,9 +180,9 @@ func (m *matrix) findings() []finding {
 	return out
 }
 
-// together merges the findings that the same runs of a cell show, because one
-// mistake of a lock often violates several properties, and a run that proves nothing
-// leaves every property undecided. The first one stays, and names the others.
+// together merges the findings that the same runs of a cell show. One mistake of a lock
+// often violates several properties, and a run that proves nothing leaves every property
+// undecided. The first one stays, and names the others.
 func together(all []finding) []finding {
 	var out []finding
 	for _, f := range all {
@@ -241,8 +241,8 @@ func findingsOf(r *results.Run) []finding {
 	return out
 }
 
-// Annotate writes a line for each unexpected verdict, and for each accepted violation that
-// no run shows any more, as a command of a workflow of GitHub.
+// Annotate writes a line for each unexpected verdict, and for each accepted violation
+// that no run shows any more. Each line is a command of a workflow of GitHub.
 func Annotate(w io.Writer, d Document) error {
 	b := bufio.NewWriter(w)
 	m := newMatrix(d)

@@ -27,7 +27,7 @@ type message struct {
 	key           string
 	sent, arrived int64 // of a lost message, arrived is when the loss became known
 	lost          bool
-	grants        string // the holder after the message; "" for nobody
+	grants        string // the holder after the message; "" for a free lock
 	op            int64
 }
 
@@ -39,8 +39,7 @@ func messagesIn(h *history.History, roles map[string][]role) []message {
 	return all
 }
 
-// changesHolder reports whether an event gives the lock to somebody else, or to
-// nobody.
+// changesHolder reports whether an event gives the lock to another owner, or frees it.
 func changesHolder(s *history.ServerEvent) bool { return s.Holder != s.WasHolder }
 
 // replicationIn connects every change on a primary with the same change on each

@@ -19,8 +19,8 @@ const (
 	labelEdge  = timelineWidth - 4 // of the labels
 )
 
-// proving is what a proof adds to a timeline: the operations that prove a violation,
-// with their results, and the moments of the violations.
+// proving is the part of a timeline that shows a proof. It has the operations that prove
+// a violation, with their results, and the moments of the violations.
 type proving struct {
 	about   []checker.Property
 	ops     []*provingOp // by their call
@@ -215,8 +215,8 @@ func (t *timeline) drawLabels(l *lane) {
 	}
 }
 
-// room is the widest part of a hold that the operations of a lane, their client's pauses,
-// the edges of overlaps and the breaks of the axis leave free.
+// room is the widest free part of a hold in a lane. The operations, their client's
+// pauses, the edges of overlaps and the breaks of the axis take the rest.
 func (t *timeline) room(l *lane, hold stretch) stretch {
 	if t.proof == nil {
 		return hold

@@ -133,9 +133,9 @@ func (t *timeline) drawNotes(l *lane, mine func(*history.Event) bool) {
 	}
 }
 
-// holding is what a server stores from a moment on.
+// holding is the state of a server from a moment on.
 type holding struct {
-	holder string // "" for nobody
+	holder string // "" for a free lock
 	count  int
 	since  int64
 }

@@ -202,8 +202,8 @@ func (t *timeline) overlaps(c *checker.Belief) bool {
 	return slices.ContainsFunc(t.both, func(o checker.Overlap) bool { return o.A == c || o.B == c })
 }
 
-// tightRole is how long a time as a replica must be for its label to fit beside
-// the label of a lost replication.
+// tightRole is the least length of a time as a replica for its label to fit beside the
+// label of a lost replication.
 const tightRole = 170
 
 // drawRoles labels the bars of a server with its roles, primary or replica, and

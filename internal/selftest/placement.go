@@ -17,8 +17,8 @@ import (
 	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
 
-// Placements looks for mutants by exhaustive placement alone. It places single faults
-// in a mutant, one after the other, up to the first violation that its original shows
+// Placements looks for mutants by exhaustive placement alone. It places single faults in
+// a mutant, one after the other. It ends with the first violation that its original shows
 // nowhere: the same property, after the same faults.
 type Placements struct {
 	Mutants []gallery.Mutant

@@ -17,7 +17,7 @@ const (
 	// FarApart is the distance between the seeds of two trials. No trial has more
 	// runs.
 	FarApart = 1_000_000
-	// stretch is how many runs of a trial are played at once. The trial ignores
+	// stretch is the number of runs of a trial that are played at once. The trial ignores
 	// those after a find.
 	stretch = 8
 )

@@ -11,7 +11,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/search"
 )
 
-// shownSurprises is how many unexpected verdicts the text has in full. JSON has
+// shownSurprises is the number of unexpected verdicts that the text has in full. JSON has
 // all of them.
 const shownSurprises = 20
 

@@ -47,8 +47,7 @@ type Run struct {
 	// or valkey-server), "miniredis", "own" for external servers, or "foreign"
 	// for bundled servers.
 	Backend string `json:"backend,omitempty"`
-	// TimeScale is how long a second of the scenario lasted, in seconds. 0
-	// means 1.
+	// TimeScale is the length of a second of the scenario, in seconds. 0 means 1.
 	TimeScale float64 `json:"time_scale,omitempty"`
 	// Attempts is the number of attempts, if the machine was too slow for the
 	// first ones. 0 and 1 mean one.
@@ -64,9 +63,9 @@ type Run struct {
 
 	// Verdicts has an entry for every property that the lock claims.
 	Verdicts map[checker.Property]checker.Verdict `json:"verdicts"`
-	// Expected has the expected outcome for every property of Verdicts,
-	// ExpectedClass the expected class if the scenario names one, and Because
-	// the argument if it gives one.
+	// Expected has the expected outcome for every property of Verdicts. ExpectedClass is
+	// the expected class if the scenario names one, and Because the argument if it gives
+	// one.
 	Expected      map[checker.Property]checker.Outcome `json:"expected"`
 	ExpectedClass map[checker.Property]string          `json:"expected_class,omitempty"`
 	Because       map[checker.Property]string          `json:"because,omitempty"`
@@ -74,10 +73,9 @@ type Run struct {
 	Accepted map[checker.Property]string `json:"accepted,omitempty"`
 	// AsExpected is true if every verdict is the expected one, or accepted.
 	AsExpected bool `json:"as_expected"`
-	// Failure is the reason why there is no verdict: the lock crashed the
-	// process or never stopped, the history is invalid, or the servers did not
-	// start. The first line is the reason. The next lines hold a stack, or the
-	// end of a server's log.
+	// Failure is the reason for which there is no verdict. The lock crashed the process
+	// or never stopped, the history is invalid, or the servers did not start. The first
+	// line is the reason. The next lines hold a stack, or the end of a server's log.
 	Failure string `json:"failure,omitempty"`
 
 	Stats         Stats  `json:"stats"`

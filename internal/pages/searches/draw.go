@@ -8,7 +8,7 @@ import (
 	"github.com/holdfast-go/holdfast/reports/results"
 )
 
-// MostDrawn is how many finds of a page get a diagram.
+// MostDrawn is the number of finds of a page that get a diagram.
 const MostDrawn = 40
 
 const (
