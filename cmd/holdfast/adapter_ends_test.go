@@ -11,9 +11,9 @@ import (
 	"github.com/holdfast-go/holdfast/internal/nightly"
 )
 
-// adapters are those of adapters/ with one lock each, and the fewest processes
-// that a run of it has below the harness. What a harness starts on Redis servers
-// is in [TestLiveRunThatIsKilled].
+// adapters are those of adapters/ with one lock each, and the fewest processes that a run
+// of it has below the harness. The processes of a harness on Redis servers are in
+// [TestLiveRunThatIsKilled].
 var adapters = []struct {
 	program, lock string
 	processes     int
@@ -30,8 +30,8 @@ var adapters = []struct {
 	{"bin/holdfast-golocks", "redsync", 1 + 3},
 }
 
-// lingering is how long a process may outlive a harness that did not start it
-// itself: a database ends its own processes in order.
+// lingering is the time by which a process may outlive a harness that did not start it
+// itself. A database ends its own processes in order.
 const lingering = 10 * time.Second
 
 // Only this machine can reach a run of an adapter, whatever servers it brings

@@ -69,7 +69,7 @@ func noServers(err error) error {
 		"or play on what needs no installation: --world live --backend miniredis")
 }
 
-// adapterStart is how long the process of an adapter may take to answer the first
+// adapterStart is the time that the process of an adapter may take to answer the first
 // request, because a virtual machine may have to start. Tests are less patient.
 var adapterStart = 30 * time.Second
 

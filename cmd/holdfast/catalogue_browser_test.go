@@ -10,9 +10,9 @@ import (
 	"github.com/holdfast-go/holdfast/internal/suite"
 )
 
-// The report of the whole catalogue must be of use on a desk, on a phone, in the
-// dark and on paper: nothing is wider than the window, every link leads
-// somewhere, the console stays quiet, and what is printed can be read in a review.
+// The report of the whole catalogue must be of use on a desk, on a phone, in the dark and
+// on paper. Nothing is wider than the window, every link leads somewhere, and the console
+// stays quiet. A printed report can be read in a review.
 func inABrowser(t *testing.T, dir suite.Dir) {
 	b := browser.Start(t)
 	page := dir.File("report.html")
@@ -26,7 +26,7 @@ func inABrowser(t *testing.T, dir suite.Dir) {
 		}
 		p := b.Open(page, v)
 		var over float64
-		// What is far from the window has no size yet.
+		// A part far from the window has no size yet.
 		p.Eval(`document.querySelectorAll("article").forEach(a => a.style.contentVisibility = "visible"), document.documentElement.scrollWidth - innerWidth`, &over)
 		if over > 0 {
 			t.Errorf("%s: the page is %v px wider than the window", v, over)

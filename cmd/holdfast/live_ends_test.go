@@ -16,7 +16,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/suite"
 )
 
-// within is how long a process may outlive its harness.
+// within is the time by which a process may outlive its harness.
 const within = 3 * time.Second
 
 // eventually waits until a condition holds.

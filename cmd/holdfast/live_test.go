@@ -116,8 +116,8 @@ func sliceFiles(t *testing.T) (files, locks []string, runs int) {
 	return files, slices.Compact(locks), runs
 }
 
-// notCarried is why this machine cannot play a scenario on real servers, such as
-// a missing C compiler that may be missing.
+// notCarried is the reason for which this machine cannot play a scenario on real servers,
+// such as a missing C compiler that may be missing.
 func notCarried(t *testing.T, scenario, lock string) string {
 	t.Helper()
 	s, err := scenarios.Find(scenario)

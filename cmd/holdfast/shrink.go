@@ -218,7 +218,7 @@ func (f shrinkFlags) playNow(ctx context.Context, path string, pool workers.Pool
 	return []shrink.Shown{{Run: answers[0].Run, File: path}}, nil
 }
 
-// notShrunk is why there is no result.
+// notShrunk is the error of a search without a result.
 func notShrunk(r *shrink.Run, another bool, err error) error {
 	what := fmt.Sprintf("%s with %s, seed %d", r.Scenario.Name, r.Lock, r.Seed)
 	var flaky *shrink.FlakyError
@@ -237,7 +237,7 @@ func notShrunk(r *shrink.Run, another bool, err error) error {
 	return defect(err)
 }
 
-// notReported is why Holdfast could not write or describe a result.
+// notReported is the error of a result that Holdfast could not write or describe.
 func notReported(err error) error {
 	var killed *suite.KilledError
 	var output *shrink.OutputError
