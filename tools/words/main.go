@@ -31,10 +31,6 @@ func main() {
 	}
 }
 
-// later are folders whose comments are still to be rewritten. Their texts for users are
-// checked.
-var later = []string{"internal/search/", "internal/suite/", "internal/selftest/", "internal/pages/", "cmd/", "locktest/", "reports/"}
-
 // check returns the faults of a repository, each with its file and line.
 func check(root string) ([]string, error) {
 	var found []string
@@ -62,7 +58,7 @@ func check(root string) ([]string, error) {
 		}
 		texts := markdown(string(text))
 		if isSource(name) {
-			if texts, err = source(path, text, !within(name, later)); err != nil {
+			if texts, err = source(path, text); err != nil {
 				return err
 			}
 		}

@@ -13,16 +13,13 @@ import (
 // source is the prose of a Go file: comments, and for users the help texts and the
 // strings of errors and hints. It leaves out indented lines. A test file has comments
 // alone. The error means that the file does not parse.
-func source(name string, src []byte, withComments bool) ([]prose, error) {
+func source(name string, src []byte) ([]prose, error) {
 	set := token.NewFileSet()
 	file, err := parser.ParseFile(set, name, src, parser.ParseComments|parser.SkipObjectResolution)
 	if err != nil {
 		return nil, err
 	}
-	var all []prose
-	if withComments {
-		all = comments(set, file)
-	}
+	all := comments(set, file)
 	if strings.HasSuffix(name, "_test.go") {
 		return all, nil
 	}

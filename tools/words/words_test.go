@@ -93,7 +93,7 @@ func TestFindings(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	src := "package p // nobody\nvar _ = errors.New(\"What is wrong\")\nvar _ = c{Long: `First.\n  indented\n\nSecond.`, Use: \"What\"}\nvar _ = usage(\"a \"+x+\" b\")\n"
-	texts, err := source("p.go", []byte(src), true)
+	texts, err := source("p.go", []byte(src))
 	if err != nil || len(texts) != 5 || texts[1].line != 2 || texts[2].words != "First." || texts[3].line != 6 || texts[4].words != "a X b" || texts[0] != (prose{1, " nobody"}) {
 		t.Errorf("%+v, %v", texts, err)
 	}
