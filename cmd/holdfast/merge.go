@@ -51,8 +51,8 @@ func newMergeCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "merge DIR... --out DIR",
 		Short: "Join directories of results into one, with one report",
-		Long: `Joins the directories that holdfast run, explore --out or sweep --out have
-written, all of one kind. In whatever order, and however often, directories are
+		Long: `Joins the directories that holdfast run, explore or sweep have written, all of one
+kind. In whatever order, and however often, directories are
 joined: the result is the same. Nothing is written before all of them are read
 and fit together.
 
@@ -61,13 +61,12 @@ counts once; that it is not the same in both is an error, as are directories tha
 are not whole. Histories and scenarios are copied; logs of servers are not. When
 one of the directories was interrupted, the result is interrupted.
 
-Shards of an exploration or of a sweep: the same shard twice counts once; when it
-was interrupted and played again, the one with more runs. That it is not the same
-in both is an error, as are shards of different explorations or sweeps. The
+Shards of a search (an exploration, exhaustive placement or a sweep): the same shard
+twice counts once; when it was interrupted and played again, the one with more runs.
+That it is not the same in both is an error, as are shards of different searches. The
 result is printed, says which shards are missing, and can be joined with those
 later. A directory without results, as a killed shard leaves it, is left out. Of a
-cause that several shards have seen, the files of the lowest seed are
-copied.
+cause that several shards have seen, the files of the first run are kept.
 
 Exit codes: 0 joined; 2 bad usage or bad input; 3 joined, and a shard is missing,
 or something was interrupted; 4 a defect of holdfast itself.`,

@@ -14,6 +14,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/internal/english"
+	"github.com/holdfast-go/holdfast/internal/search"
 	"github.com/holdfast-go/holdfast/internal/search/shrink"
 	"github.com/holdfast-go/holdfast/internal/suite"
 	"github.com/holdfast-go/holdfast/internal/suite/workers"
@@ -127,7 +128,7 @@ func runShrink(c *cobra.Command, path string, f shrinkFlags) error {
 	ctx, cancel := context.WithTimeout(c.Context(), f.limit)
 	defer cancel()
 	began := time.Now()
-	least, err := run.Shrink(ctx, shrink.Options{Runs: f.runs, Step: bar.Step, Moved: func(_ int, now shrink.Size) error {
+	least, err := run.Shrink(ctx, shrink.Options{Runs: f.runs, Step: bar.Step, Moved: func(_ int, now search.Size) error {
 		bar.Now(fmt.Sprintf("%s, %s, %s", english.Count(now.Clients, "client"), english.Count(now.Ops, "operation"), english.Count(now.Faults, "fault")))
 		return nil
 	}})

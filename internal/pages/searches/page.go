@@ -10,6 +10,7 @@ import (
 	"html/template"
 	"io"
 
+	"github.com/holdfast-go/holdfast/internal/search"
 	"github.com/holdfast-go/holdfast/reports"
 )
 
@@ -100,6 +101,11 @@ type Find struct {
 type Size struct {
 	What          string
 	Before, After int
+}
+
+// Sizes are the measures of a scenario before and after shrinking.
+func Sizes(before, after search.Size) []Size {
+	return []Size{{"clients", before.Clients, after.Clients}, {"holds", before.Holds, after.Holds}, {"operations", before.Ops, after.Ops}, {"faults", before.Faults, after.Faults}}
 }
 
 // Picture is a diagram with its caption.

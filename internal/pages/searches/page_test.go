@@ -26,6 +26,8 @@ func sample() Page {
 		Kind: "exploration", Asked: "Does set-px break a promise under faults that are drawn at random?", Answer: "200 runs: 73 violated a promise.", Tone: Attention,
 		Interrupted: "Interrupted: not all runs were played.", Command: "holdfast explore --lock set-px", Version: "0.1.0",
 		Numbers: []Number{{Value: "200", Label: "runs played"}, {Value: "73", Label: "broke a promise", Tone: Some(73, Attention)}, {Value: "0", Label: "proved nothing", Tone: Some(0, Argued)}},
+		Chart:   `<svg viewBox="0 0 400 100"><text x="10" y="20">the probability of two holders</text></svg>`,
+		Texts:   []Text{{Title: "What was played, as a file", Body: "scenario: swept\n", Folded: true}},
 		Bound:   []string{"A hazard that none of them shows comes, with 95 % confidence, in fewer than 1 in 66 runs like these."},
 		Causes: Largest([]Group{
 			{Title: "pause", Rows: []Cause{{Count: 24, What: "exclusion (lease outlived)", Where: "first with seed 15", Find: "one"}, {Count: 1, What: "linearizable", Where: "first with seed 88", Remark: "known before"}}},
@@ -56,7 +58,7 @@ func hostile() Page {
 		Causes: []Group{{Title: bad, Rows: []Cause{{Count: 1 << 40, What: bad, Where: bad, Find: "x", Remark: bad}}}},
 		Finds:  []Find{{Key: "x", Title: bad, Why: bad, Story: []reports.Sentence{{Time: "1 s", Text: bad}}, Texts: []Text{{Title: bad, Body: bad}}, Command: bad}},
 		Maps:   []Map{{Title: bad, Note: bad, Corner: bad, Columns: []string{bad}, Rows: []MapRow{{Name: bad, Cells: []Cell{{Text: bad, Title: bad}}}}}},
-		Tables: []Table{{Title: bad, Head: []string{bad, bad}, Rows: [][]string{{bad, bad}}}}, NotPlayed: []string{bad}, Defects: []string{bad},
+		Tables: []Table{{Title: bad, Head: []string{bad, bad}, Rows: [][]string{{bad, bad}}}}, NotPlayed: []string{bad}, Defects: []string{bad}, Texts: []Text{{Title: bad, Body: bad}},
 	}
 }
 

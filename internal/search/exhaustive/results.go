@@ -157,21 +157,13 @@ func (c Cause) Late() bool {
 
 // Shrunk is the smallest run of a cause.
 type Shrunk struct {
-	Faults []string `json:"faults"`
-	Before Size     `json:"before"` // of the first run
-	Size   Size     `json:"size"`
-	Reason string   `json:"reason"`
-	Source string   `json:"source"`
-	Story  string   `json:"story"` // tells what happens, and has a test to paste
-	File   string   `json:"file,omitempty"`
-}
-
-// Size is the size of a scenario.
-type Size struct {
-	Clients int `json:"clients"`
-	Holds   int `json:"holds"` // that all clients ask for together
-	Ops     int `json:"ops"`   // operations of the run
-	Faults  int `json:"faults"`
+	Faults []string    `json:"faults"`
+	Before search.Size `json:"before"` // of the first run
+	Size   search.Size `json:"size"`
+	Reason string      `json:"reason"`
+	Source string      `json:"source"`
+	Story  string      `json:"story"` // tells what happens, and has a test to paste
+	File   string      `json:"file,omitempty"`
 }
 
 // Least is the cause with the fewest faults that is known to do.

@@ -90,10 +90,7 @@ func (p Printed) find(c Found, drawn bool) searches.Find {
 	if s := c.Shrunk; s != nil {
 		scenario, recorded, seed = s.Scenario, s.History, s.Seed
 		f.Why = english.Upper(s.Reason) + "."
-		f.Sizes = []searches.Size{
-			{What: "clients", Before: s.Before.Clients, After: s.Size.Clients}, {What: "holds", Before: s.Before.Holds, After: s.Size.Holds},
-			{What: "operations", Before: s.Before.Ops, After: s.Size.Ops}, {What: "faults", Before: s.Before.Faults, After: s.Size.Faults},
-		}
+		f.Sizes = searches.Sizes(s.Before, s.Size)
 	}
 	if scenario != "" {
 		f.Command = fmt.Sprintf("holdfast run %s --lock %s --seed %d", p.Dir.Command(scenario), p.Lock, seed)

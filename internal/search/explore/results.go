@@ -6,7 +6,6 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/search"
 	"github.com/holdfast-go/holdfast/internal/search/explore/draw"
-	"github.com/holdfast-go/holdfast/internal/search/shrink"
 )
 
 // Results are the results of one exploration, or of one shard of it.
@@ -65,8 +64,8 @@ type Found struct {
 type Shrunk struct {
 	search.Cause             // that is left: often fewer faults
 	Seed         uint64      `json:"seed"`
-	Before       shrink.Size `json:"before"` // of the first run
-	Size         shrink.Size `json:"size"`
+	Before       search.Size `json:"before"` // of the first run
+	Size         search.Size `json:"size"`
 	Reason       string      `json:"reason"` // of the verdict
 	// Scenario, History and Story are files, relative to the directory of the
 	// results; the last one tells what happens, and has a test to paste.

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/holdfast-go/holdfast/internal/disk"
+	"github.com/holdfast-go/holdfast/internal/search"
 	"github.com/holdfast-go/holdfast/internal/search/shrink"
 	"github.com/holdfast-go/holdfast/internal/suite"
 	"github.com/holdfast-go/holdfast/scenarios"
@@ -50,7 +51,7 @@ func (x *Exploration) shrinkFinds(ctx context.Context, dir suite.Dir, r *Results
 }
 
 // small reports whether a find is as small as people can follow.
-func small(s shrink.Size) bool { return s.Clients <= 2 && s.Faults <= 2 && s.Ops <= 12 }
+func small(s search.Size) bool { return s.Clients <= 2 && s.Faults <= 2 && s.Ops <= 12 }
 
 // shrinkFind makes one find small, and writes the scenario, the history and the story of
 // the smallest run into finds/. If that is still large, it tries other runs of the same

@@ -16,8 +16,8 @@ const batch = 8
 // confirmations is the number of plays that show that a result does not come and go.
 const confirmations = 3
 
-// search is a search under way.
-type search struct {
+// reduction is a search under way.
+type reduction struct {
 	play    Player
 	target  Target
 	options Options
@@ -37,7 +37,7 @@ type search struct {
 var errLimit = errors.New("limit reached")
 
 // confirm plays the present scenario a few times.
-func (f *search) confirm(ctx context.Context) error {
+func (f *reduction) confirm(ctx context.Context) error {
 	src, err := f.now.YAML()
 	if err != nil {
 		return err
@@ -74,7 +74,7 @@ func (f *search) confirm(ctx context.Context) error {
 }
 
 // playAll plays candidates and counts them.
-func (f *search) playAll(ctx context.Context, all []Candidate) ([]Outcome, error) {
+func (f *reduction) playAll(ctx context.Context, all []Candidate) ([]Outcome, error) {
 	outcomes, err := f.play(ctx, all)
 	if err == nil && len(outcomes) != len(all) {
 		err = fmt.Errorf("%d candidates were played, and %d came back", len(all), len(outcomes))
@@ -89,7 +89,7 @@ func (f *search) playAll(ctx context.Context, all []Candidate) ([]Outcome, error
 }
 
 // keeps reports whether a candidate may take the place of the present scenario.
-func (f *search) keeps(o Outcome) bool {
+func (f *reduction) keeps(o Outcome) bool {
 	if !f.target.Met(o.Verdicts) {
 		return false
 	}
@@ -102,7 +102,7 @@ func (f *search) keeps(o Outcome) bool {
 }
 
 // run makes changes, pass after pass, until none helps any more.
-func (f *search) run(ctx context.Context) error {
+func (f *reduction) run(ctx context.Context) error {
 	for helped := true; helped; {
 		helped = false
 		if err := f.steady(ctx); err != nil {
@@ -120,7 +120,7 @@ func (f *search) run(ctx context.Context) error {
 }
 
 // limited notes that the search has reached its limit, which is no error.
-func (f *search) limited(err error) error {
+func (f *reduction) limited(err error) error {
 	if !errors.Is(err, errLimit) {
 		return err
 	}
@@ -133,7 +133,7 @@ const witnesses = 4
 
 // steady looks whether other seeds show the violation as well. From then on
 // they must go on to: what only one seed shows may hang on a millisecond.
-func (f *search) steady(ctx context.Context) error {
+func (f *reduction) steady(ctx context.Context) error {
 	if f.stats.Steady {
 		return nil
 	}
@@ -146,7 +146,7 @@ func (f *search) steady(ctx context.Context) error {
 }
 
 // isSteady plays a candidate with other seeds.
-func (f *search) isSteady(ctx context.Context, c Candidate) (bool, error) {
+func (f *reduction) isSteady(ctx context.Context, c Candidate) (bool, error) {
 	var all []Candidate
 	for i := range witnesses {
 		all = append(all, Candidate{c.Source, c.Seed + uint64(i) + 1})
@@ -167,7 +167,7 @@ func (f *search) isSteady(ctx context.Context, c Candidate) (bool, error) {
 }
 
 // try makes one kind of change, again and again when that may help.
-func (f *search) try(ctx context.Context, m move) (helped bool, err error) {
+func (f *reduction) try(ctx context.Context, m move) (helped bool, err error) {
 	for {
 		list := m.changed(f.now)
 		if m.seed && f.seed != simplestSeed {
@@ -191,7 +191,7 @@ type option struct {
 }
 
 // pick keeps the first of the changed scenarios that shows the violation.
-func (f *search) pick(ctx context.Context, changed []*scenarios.Scenario, reseed bool) (kept bool, err error) {
+func (f *reduction) pick(ctx context.Context, changed []*scenarios.Scenario, reseed bool) (kept bool, err error) {
 	seed := f.seed
 	if reseed {
 		seed = simplestSeed
@@ -246,7 +246,7 @@ func (f *search) pick(ctx context.Context, changed []*scenarios.Scenario, reseed
 
 // source is a changed scenario as a file, or nil when it is none that can be
 // played, or has been played already.
-func (f *search) source(s *scenarios.Scenario, seed uint64) []byte {
+func (f *reduction) source(s *scenarios.Scenario, seed uint64) []byte {
 	src, err := s.YAML()
 	if err != nil {
 		return nil

@@ -4,12 +4,12 @@
 package shrink
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/internal/search"
 	"github.com/holdfast-go/holdfast/scenarios"
 )
 
@@ -53,35 +53,21 @@ type Player func(context.Context, []Candidate) ([]Outcome, error)
 
 // Options limit the search.
 type Options struct {
-	Runs  int                            // at most so many runs; 0 for 2000
-	Moved func(runs int, now Size) error // called with every change that is kept; may be nil
-	Step  func()                         // called after every run; may be nil
+	Runs  int                                   // at most so many runs; 0 for 2000
+	Moved func(runs int, now search.Size) error // called with every change that is kept; may be nil
+	Step  func()                                // called after every run; may be nil
 }
 
 const defaultRuns = 2000
 
-// Size is the size of a scenario.
-type Size struct {
-	Clients int `json:"clients"`
-	Holds   int `json:"holds"` // that all clients ask for together
-	Ops     int `json:"ops"`   // operations of the run
-	Faults  int `json:"faults"`
-}
-
-// Less reports whether there is less to read in s: fewer clients, then fewer
-// faults, then fewer operations.
-func (s Size) Less(than Size) bool {
-	return cmp.Or(cmp.Compare(s.Clients, than.Clients), cmp.Compare(s.Faults, than.Faults), cmp.Compare(s.Ops, than.Ops)) < 0
-}
-
 // Stats are the cost and the result of the search.
 type Stats struct {
-	Runs    int  `json:"runs"` // candidates played
-	Kept    int  `json:"kept"` // changes kept
-	Before  Size `json:"before"`
-	After   Size `json:"after"`
-	Steady  bool `json:"steady"`            // the next four seeds show the violation as well
-	Limited bool `json:"limited,omitempty"` // out of runs, or interrupted: it might be made smaller still
+	Runs    int         `json:"runs"` // candidates played
+	Kept    int         `json:"kept"` // changes kept
+	Before  search.Size `json:"before"`
+	After   search.Size `json:"after"`
+	Steady  bool        `json:"steady"`            // the next four seeds show the violation as well
+	Limited bool        `json:"limited,omitempty"` // out of runs, or interrupted: it might be made smaller still
 }
 
 // Result is the smallest scenario found, and what it shows.
@@ -115,7 +101,7 @@ func Shrink(ctx context.Context, s *scenarios.Scenario, seed uint64, target Targ
 	if o.Runs == 0 {
 		o.Runs = defaultRuns
 	}
-	f := &search{play: play, target: target, options: o, seen: map[string]bool{}}
+	f := &reduction{play: play, target: target, options: o, seen: map[string]bool{}}
 	f.now, f.seed = strip(s), seed
 	if err := f.confirm(ctx); err != nil {
 		return Result{}, err
@@ -139,6 +125,6 @@ func strip(s *scenarios.Scenario) *scenarios.Scenario {
 	return c
 }
 
-func sizeOf(s *scenarios.Scenario, o Outcome) Size {
-	return Size{Clients: s.Topology.Clients, Holds: allHolds(s), Ops: o.Ops, Faults: len(s.Faults)}
+func sizeOf(s *scenarios.Scenario, o Outcome) search.Size {
+	return search.Size{Clients: s.Topology.Clients, Holds: allHolds(s), Ops: o.Ops, Faults: len(s.Faults)}
 }

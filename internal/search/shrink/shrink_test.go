@@ -15,6 +15,7 @@ import (
 	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/internal/play"
+	"github.com/holdfast-go/holdfast/internal/search"
 	"github.com/holdfast-go/holdfast/internal/search/shrink"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/scenarios/locks"
@@ -171,7 +172,7 @@ func TestShrinkStopsAtItsLimit(t *testing.T) {
 		t.Errorf("%+v, %v", r.Stats, err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	r, err = shrink.Shrink(ctx, s, 1, target, always, shrink.Options{Moved: func(int, shrink.Size) error { cancel(); return nil }})
+	r, err = shrink.Shrink(ctx, s, 1, target, always, shrink.Options{Moved: func(int, search.Size) error { cancel(); return nil }})
 	if err != nil || !r.Stats.Limited || r.Stats.Kept != 1 {
 		t.Errorf("interrupted: %+v, %v", r.Stats, err)
 	}

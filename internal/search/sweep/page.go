@@ -13,14 +13,14 @@ func (r *Result) HTML(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	table := r.Table()
+	table := r.table()
 	p := searches.Page{
-		Kind: "sweep", Asked: r.plan.Scenario.Title, Command: r.Command, Version: r.Version, Bound: r.Sentences(),
+		Kind: "sweep", Asked: r.plan.Scenario.Title, Command: r.Command, Version: r.Version, Bound: r.sentences(),
 		Chart: template.HTML(picture), Tables: []searches.Table{{Title: "Numbers", Head: table[0], Rows: table[1:], Words: 1}},
 		Texts: []searches.Text{{Title: "The scenario, as a file", Body: r.Source, Folded: true}},
 	}
 	if r.Interrupted {
-		p.Interrupted = InterruptedWords + "."
+		p.Interrupted = interruptedWords + "."
 	}
 	p.Lacks(r.Lacks())
 	return p.HTML(w)

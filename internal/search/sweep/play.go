@@ -49,6 +49,9 @@ func Play(ctx context.Context, o Options) (*Played, error) {
 		return nil, err
 	}
 	p.take(counts)
+	if !p.Whole() {
+		p.Missing = []int{p.Shard}
+	}
 	if o.Bisect && o.Shard.Of == 1 && len(p.Defects) == 0 && ctx.Err() == nil {
 		if err := p.bisect(ctx, o); err != nil {
 			return nil, err

@@ -20,13 +20,13 @@ func (r *Result) print(w io.Writer, markdown bool) error {
 		emphasis, bullet, repeated = "**", "- ", "    "+r.Command+"\n\n"
 	}
 	if r.Interrupted {
-		fmt.Fprintf(w, "%s%s.%s\n\n", emphasis, InterruptedWords, emphasis)
+		fmt.Fprintf(w, "%s%s.%s\n\n", emphasis, interruptedWords, emphasis)
 	}
 	fmt.Fprint(w, repeated)
-	rows := r.Table()
+	rows := r.table()
 	if err := (search.Table{Rows: rows, To: len(rows[0])}).Write(w, markdown); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "\n%s%s\n", bullet, strings.Join(r.Sentences(), "\n"+bullet))
+	_, err := fmt.Fprintf(w, "\n%s%s\n", bullet, strings.Join(r.sentences(), "\n"+bullet))
 	return err
 }

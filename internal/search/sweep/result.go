@@ -59,8 +59,8 @@ func chanceOf(p proportion) Chance {
 	return Chance{p.share(), low, high}
 }
 
-// InterruptedWords say that a result is interrupted.
-const InterruptedWords = "Interrupted: not everything was played, or where overlaps begin was not found"
+// interruptedWords say that a result is interrupted.
+const interruptedWords = "Interrupted: not everything was played, or where overlaps begin was not found"
 
 // newResult is the result of the shard of a plan in which nothing has been played.
 func newResult(o Options) (*Result, error) {

@@ -40,7 +40,7 @@ func TestResultIsReadAgain(t *testing.T) {
 	must.Succeed(t, err)
 	again, err := Kind.Decode(doc)
 	must.Succeed(t, err)
-	if !reflect.DeepEqual(again.Points, r.Points) || !reflect.DeepEqual(again.Boundaries, r.Boundaries) || !slices.Equal(again.Sentences(), r.Sentences()) {
+	if !reflect.DeepEqual(again.Points, r.Points) || !reflect.DeepEqual(again.Boundaries, r.Boundaries) || !slices.Equal(again.sentences(), r.sentences()) {
 		t.Errorf("%+v, want %+v", again, r)
 	}
 	text := strings.Replace(string(doc), `"counts":[`, `"counts":[{},`, 1)

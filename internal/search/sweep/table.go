@@ -1,13 +1,14 @@
 package sweep
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
 )
 
-// Table is the result in rows of words, the first of them the headings.
-func (r *Result) Table() [][]string {
+// table is the result in rows of words, the first of them the headings.
+func (r *Result) table() [][]string {
 	var head []string
 	for _, a := range r.plan.Axes {
 		head = append(head, a.Param.label)
@@ -25,9 +26,9 @@ func (r *Result) Table() [][]string {
 	return rows
 }
 
-// Sentences sum up the result: the least and the greatest probability of an
+// sentences sum up the result: the least and the greatest probability of an
 // overlap, that of a lost update, the boundaries, and missing shards.
-func (r *Result) Sentences() []string {
+func (r *Result) sentences() []string {
 	points := r.plan.Points()
 	least, most := -1, 0
 	for i, p := range r.Points {
@@ -55,7 +56,7 @@ func (r *Result) Sentences() []string {
 	if r.IsShard() {
 		all = append(all, fmt.Sprintf("this is shard %d of %d", r.Shard, r.Of))
 	}
-	if together := r.Together(len(r.Shards)); together != "" {
+	if together := cmp.Or(r.Together(len(r.Shards)), r.Lacks()); together != "" {
 		all = append(all, together)
 	}
 	return all

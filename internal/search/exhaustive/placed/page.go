@@ -135,10 +135,7 @@ func (r Results) find(c exhaustive.Cause, drawn bool) searches.Find {
 	if s := c.Shrunk; s != nil {
 		f.Why = english.Upper(cmp.Or(s.Reason, c.Reason)) + "."
 		source, file = s.Source, s.File
-		f.Sizes = []searches.Size{
-			{What: "clients", Before: s.Before.Clients, After: s.Size.Clients}, {What: "holds", Before: s.Before.Holds, After: s.Size.Holds},
-			{What: "operations", Before: s.Before.Ops, After: s.Size.Ops}, {What: "faults", Before: s.Before.Faults, After: s.Size.Faults},
-		}
+		f.Sizes = searches.Sizes(s.Before, s.Size)
 		f.Texts = append(f.Texts, searches.Text{Title: "The full story, with a regression test", Body: s.Story, Folded: true})
 	}
 	if c.When != "" {

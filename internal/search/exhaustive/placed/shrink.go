@@ -59,6 +59,6 @@ func shrunk(ctx context.Context, c *exhaustive.Cause, lock string, runner suite.
 	if err := told.Text(&story); err != nil {
 		return nil, err
 	}
-	return &exhaustive.Shrunk{Faults: exhaustive.Hazards(left.Scenario.Faults), Before: exhaustive.Size(told.Stats.Before), Size: exhaustive.Size(told.Stats.After), Reason: told.Reason,
+	return &exhaustive.Shrunk{Faults: exhaustive.Hazards(left.Scenario.Faults), Before: told.Stats.Before, Size: told.Stats.After, Reason: told.Reason,
 		Source: string(source), Story: strings.ReplaceAll(story.String(), told.File, to)}, nil
 }
