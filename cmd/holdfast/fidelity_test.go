@@ -23,7 +23,7 @@ func TestFidelityOfAFewRuns(t *testing.T) {
 	} {
 		t.Run(c.args[0], func(t *testing.T) {
 			dir := suite.Dir(filepath.Join(t.TempDir(), "both"))
-			h := command(t, append(append([]string{"fidelity"}, c.args...), "--out", string(dir))...)
+			h := command(t, append(append([]string{"selftest", "fidelity"}, c.args...), "--out", string(dir))...)
 			code := h.code(t)
 			if code != exitOK {
 				t.Errorf("exit %d: %s", code, &h.stderr)

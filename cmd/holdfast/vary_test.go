@@ -26,7 +26,7 @@ func TestVariationsThatSurpriseEndTheCommand(t *testing.T) {
 			t.Cleanup(func() { testOnlyWorker = "" })
 			testOnlyWorker = testworker.Script(t, answering(tt.verdicts))
 			var stdout, stderr bytes.Buffer
-			code := run(t.Context(), []string{"vary", "contention", "--lock", "reentrant", "--seeds", "4"}, strings.NewReader(""), &stdout, &stderr)
+			code := run(t.Context(), []string{"selftest", "vary", "contention", "--lock", "reentrant", "--seeds", "4"}, strings.NewReader(""), &stdout, &stderr)
 			if code != tt.code || !strings.Contains(stderr.String(), tt.says) {
 				t.Errorf("exit %d, want %d and %q in:\n%s%s", code, tt.code, tt.says, &stdout, &stderr)
 			}
