@@ -60,7 +60,7 @@ func Exhaust(t *testing.T, l Lock, opts ...Option) {
 	}
 	dir := ""
 	if len(r.Violated) > 0 || os.Getenv(outVar) != "" {
-		if dir, err = keepPlaced(t.Name(), &r); err != nil {
+		if dir, err = keepPlaced(t.Name(), r); err != nil {
 			t.Fatalf("locktest: keep what was found: %v", err)
 		}
 	}
@@ -96,8 +96,8 @@ func tellPlaced(c exhaustive.Cause) string {
 	return b.String()
 }
 
-// keepPlaced writes results to a directory of their own.
-func keepPlaced(test string, r *exhaustive.Results) (string, error) {
+// keepPlaced writes results to a directory of their own, and names their files in them.
+func keepPlaced(test string, r exhaustive.Results) (string, error) {
 	dir, err := directory(test)
 	if err != nil {
 		return "", err
@@ -106,7 +106,7 @@ func keepPlaced(test string, r *exhaustive.Results) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return dir, r.Store(out, suite.Dir(dir))
+	return dir, exhaustive.Kind.Put(out, suite.Dir(dir), r)
 }
 
 // inTurn plays jobs in this process, one after the other.

@@ -61,7 +61,7 @@ func playExhaustive(c *cobra.Command, f exploreFlags, o exhaustive.Options) erro
 		return err
 	}
 	o.Keep = func(r exhaustive.Results) error {
-		if err := r.Store(out, suite.Dir(f.out)); err != nil {
+		if err := exhaustive.Kind.Put(out, suite.Dir(f.out), r); err != nil {
 			return err
 		}
 		out, err = openOut(f.out, exhaustive.Kind.Directory())
@@ -86,7 +86,7 @@ func playExhaustive(c *cobra.Command, f exploreFlags, o exhaustive.Options) erro
 		}
 	}
 	dir := suite.Dir(f.out)
-	stored := r.Store(out, dir)
+	stored := exhaustive.Kind.Put(out, dir, r)
 	if err := f.output.printStored(c, dir.File(exhaustive.Kind.Page()), stored, placed.Results{Results: r, Dir: dir}); err != nil {
 		return err
 	}

@@ -115,7 +115,7 @@ func runSweep(c *cobra.Command, arg string, f sweepFlags) error {
 		err = f.output.print(c, p.Result)
 	} else {
 		dir := suite.Dir(f.out)
-		err = f.output.printStored(c, dir.File(sweep.Kind.Page()), p.Store(out, dir), p.Result)
+		err = f.output.printStored(c, dir.File(sweep.Kind.Page()), sweep.Kind.Put(out, dir, p.Result), p.Result)
 	}
 	if err != nil {
 		return err

@@ -259,7 +259,7 @@ func TestMergedDirectoriesKeepTheFinds(t *testing.T) {
 		dir := filepath.Join(home, fmt.Sprint(n))
 		out, err := disk.Open(dir, k.Directory())
 		must.Succeed(t, err)
-		must.Succeed(t, r.Store(out, suite.Dir(dir)))
+		must.Succeed(t, k.Put(out, suite.Dir(dir), r))
 		dirs = append(dirs, dir)
 	}
 	m, err := k.MergeDirs(dirs)

@@ -167,6 +167,11 @@ func (k Kind[R]) Replace(out *disk.Dir, r R, write func() error) error {
 	return out.Replace(k.files(r), write)
 }
 
+// Put writes results of one command with their files, or leaves the directory as it was.
+func (k Kind[R]) Put(out *disk.Dir, dir suite.Dir, r R) error {
+	return k.Replace(out, r, func() error { return k.Save(dir, r) })
+}
+
 // Save writes the files of results, and then the document.
 func (k Kind[R]) Save(dir suite.Dir, r R) error {
 	if k.Write != nil {

@@ -255,7 +255,7 @@ func stored(t *testing.T, r exhaustive.Results) string {
 	dir := filepath.Join(t.TempDir(), "placed")
 	out, err := disk.Open(dir, exhaustive.Kind.Directory())
 	if err == nil {
-		err = r.Store(out, suite.Dir(dir))
+		err = exhaustive.Kind.Put(out, suite.Dir(dir), r)
 	}
 	must.Succeed(t, err)
 	return dir

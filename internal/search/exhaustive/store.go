@@ -66,11 +66,6 @@ func (r Results) files() map[string]string {
 	return all
 }
 
-// Store writes results to a directory, and names their files in them.
-func (r Results) Store(out *disk.Dir, dir suite.Dir) error {
-	return Kind.Replace(out, r, func() error { return Kind.Save(dir, r) })
-}
-
 // Before are the results with which a command continues; nil if there are none.
 func Before(dir string) (*Results, error) {
 	if _, err := os.Stat(filepath.Join(dir, Kind.Index())); errors.Is(err, os.ErrNotExist) {

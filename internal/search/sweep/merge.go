@@ -29,11 +29,6 @@ var Kind = search.Kind[*Result]{
 	},
 }
 
-// Store writes the result to a directory, or leaves the directory as it was.
-func (r *Result) Store(out *disk.Dir, dir suite.Dir) error {
-	return Kind.Replace(out, r, func() error { return Kind.Save(dir, r) })
-}
-
 // About implements [search.Results].
 func (r *Result) About() []search.Option {
 	return []search.Option{{Name: "scenario", Value: r.Source}, {Name: "lock", Value: r.Lock}, {Name: "list of parameters", Value: r.Over}, {Name: "first seed", Value: r.Seed}, {Name: "number of seeds", Value: r.Seeds}}
