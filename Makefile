@@ -19,7 +19,7 @@ REQUIRE =
 SKIPPED = $(CURDIR)/.skipped
 export STATICCHECK GOVULNCHECK REQUIRE SKIPPED
 
-.PHONY: test tests nightly setup lint unit race guests oldest vuln adapters findings bench bench-judges bench-check bench-locks soak fuzz track-record sweeps outsiders mutation systems help
+.PHONY: test tests nightly setup lint size unit race guests oldest vuln adapters findings bench bench-judges bench-check bench-locks soak fuzz track-record sweeps outsiders mutation systems help
 
 help:
 	@echo "make test    everything: format, vet, staticcheck, tests, race detector, adapters, govulncheck;"
@@ -27,6 +27,7 @@ help:
 	@echo "make nightly play everything where make test plays a slice, race more packages, test ZooKeeper"
 	@echo "make setup   install what the tests use beside Go: a browser, redis-server, a C compiler, node, PostgreSQL, MariaDB, ZooKeeper"
 	@echo "make unit    the tests alone"
+	@echo "make size    packages, exported identifiers, lines and dependencies, each with its ceiling"
 	@echo "make bench   the benchmarks, as a table"
 	@echo "make bench-check   holdfast check of histories of 100,000 to 1,000,000 lock operations"
 	@echo "make bench-locks   the reference lock beside others on one redis-server, into docs/bench-locks.md"
@@ -67,6 +68,10 @@ nightly:
 
 setup:
 	@scripts/setup
+
+# What a reader has to find a way through, with a ceiling for each count.
+size:
+	@go run scripts/size.go
 
 lint:
 	scripts/lint ./... ./lock/...
