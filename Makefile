@@ -15,9 +15,11 @@ PARALLEL = -parallel $(shell expr 2 \* $$(getconf _NPROCESSORS_ONLN))
 TIMEOUT = 30m
 # With REQUIRE=1 whatever is missing on this machine is a failure, as in CI.
 REQUIRE =
-# What was skipped, for the last lines of make test.
+# What was skipped, and the time of each part, for the last lines of make test.
 SKIPPED = $(CURDIR)/.skipped
-export STATICCHECK GOVULNCHECK REQUIRE SKIPPED
+TIMES = $(CURDIR)/.times
+export STATICCHECK GOVULNCHECK REQUIRE SKIPPED TIMES
+TIMED = scripts/timed
 
 .PHONY: test tests nightly setup lint size unit race guests oldest vuln adapters findings bench bench-judges bench-check bench-locks soak fuzz track-record sweeps outsiders mutation systems help
 
@@ -50,7 +52,7 @@ test nightly: export GOGC = 400
 # Two groups of tests at a time: while one waits or links, the other has its core.
 test:
 	@scripts/check-needs
-	scripts/lint ./... ./lock/...
+	@$(TIMED) lint scripts/lint ./... ./lock/...
 	@$(MAKE) --no-print-directory --jobs=2 tests
 	@scripts/summary
 
@@ -79,35 +81,30 @@ lint:
 
 # lint has vetted what the tests of unit, race and guests are made of.
 unit:
-	env $$(scripts/needs present) go test -vet=off $(PARALLEL) -timeout $(TIMEOUT) ./... ./lock/...
+	$(TIMED) unit env $$(scripts/needs present) go test -vet=off $(PARALLEL) -timeout $(TIMEOUT) ./... ./lock/...
 
 # The lock alone, with the oldest toolchain and the oldest go-redis that its go.mod
 # names: those who import it may have these.
 oldest:
-	@scripts/oldest
+	@$(TIMED) oldest scripts/oldest
 
 # The race detector is built with a C compiler.
 race:
-	@if scripts/needs present | grep -q _CC=; then set -x; go test -race -short -vet=off $(PARALLEL) -timeout $(TIMEOUT) $(RACE); else echo "race: skipped, there is no C compiler"; fi
+	@if scripts/needs present | grep -q _CC=; then set -x; $(TIMED) race go test -race -short -vet=off $(PARALLEL) -timeout $(TIMEOUT) $(RACE); else echo "race: skipped, there is no C compiler"; fi
 
 # The tools, the Go adapters, the example with a database and the lock's observer, which
 # are modules of their own.
 guests:
-	cd tools && ../scripts/lint ./... && go test -vet=off -timeout $(TIMEOUT) ./...
-	cd adapters && ../scripts/lint ./... && env $$(../scripts/needs present) go test -vet=off -timeout 10m ./...
-	cd examples/service && ../../scripts/lint ./... && go test -vet=off -timeout 10m ./...
-	cd lock/lockotel && ../../scripts/lint ./... && go test -vet=off -timeout 10m ./...
-	cd adapters/etcd && ../../scripts/lint ./... && env $$(../../scripts/needs present) go test -vet=off -timeout 10m ./...
-	cd adapters/sql && ../../scripts/lint ./... && env $$(../../scripts/needs present) go test -vet=off -timeout 10m ./...
-	cd adapters/zookeeper && ../../scripts/lint ./... && go test -vet=off -run TestDescriptions ./...
-	cd adapters/gozero && ../../scripts/lint ./... && go test -vet=off -timeout 10m ./...
+	@set -e; for module in tools adapters adapters/etcd adapters/gozero adapters/sql examples/service lock/lockotel; do \
+		$(TIMED) "guest $$module" scripts/guest $$module; done
+	@$(TIMED) "guest adapters/zookeeper" scripts/guest adapters/zookeeper -run TestDescriptions
 
 # ZooKeeper by itself: on a busy machine its ensemble takes longer to find a new
 # leader than a session lasts, and the lock is rightly lost. So it stands outside
 # of make test.
 .PHONY: zookeeper
 zookeeper:
-	cd adapters/zookeeper && env $$(../../scripts/needs present) go test -vet=off -timeout 10m ./...
+	scripts/guest adapters/zookeeper
 
 # Other people's locks: the right ones in every scenario over many seeds, which
 # shows false alarms, and each mistake in its scenario.
@@ -116,7 +113,7 @@ outsiders:
 	HOLDFAST_NIGHTLY=1 go test -timeout 12h ./locktest -run 'TestRightLocks|TestFaultyLocks' -v -outsiders.seeds $(SEEDS) | grep -v '^=== RUN'
 
 vuln:
-	@scripts/vuln
+	@$(TIMED) vuln scripts/vuln
 
 # One core, as a worker of holdfast has it. The ratio that counts, simulated
 # against bare miniredis, is measured in the same run.
