@@ -42,6 +42,7 @@ func TestGoldenUnderWasm(t *testing.T) {
 	// Go's own runner gives node this stack size.
 	play := exec.CommandContext(t.Context(), node, "--stack-size=8192", runner, program, "-test.run=^TestGolden$", "-test.v",
 		fmt.Sprintf("-test.short=%t", nightly.Every(2) != 1))
+	play.Dir = "internal/suite" // whose testdata has the golden files
 	play.Env = append(os.Environ(), "GOGC=800")
 	out, err := play.CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "--- PASS: TestGolden ") {
