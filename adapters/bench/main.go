@@ -45,7 +45,7 @@ func main() {
 }
 
 func parse(args []string) (settings, error) {
-	s := settings{waiters: []int{2, 8, 64}, crowdLease: defaultLease}
+	s := settings{waiters: []int{2, 64}, crowdLease: defaultLease}
 	f := flag.NewFlagSet("bench-locks", flag.ContinueOnError)
 	f.StringVar(&s.redisson, "redisson", "", "`command` of the adapter for Redisson; without it Redisson is not measured")
 	f.IntVar(&s.rounds, "rounds", 60, "rounds of uncontended pairs")
