@@ -26,73 +26,48 @@ func (s *state) acquire(ctx context.Context, a Acquire, forever bool) (Grant, *h
 	return g, cur, err
 }
 
+// waiting is an acquire under way.
+type waiting struct {
+	lease   time.Duration
+	renewed bool
+	w       *waiter // from the first sleep on
+	last    tried   // the last attempt
+	copied  uint64  // serial of the last request with a copy that may still be on its way
+	refusal error   // the error of a wait that runs out
+	refused bool
+}
+
 // wait is acquire without its observer.
 func (s *state) wait(ctx context.Context, a Acquire, forever bool) (_ Grant, _ *holding, failure error) {
-	lease, renewed := a.Lease, false
-	if lease == 0 {
-		lease, renewed = s.c.cfg.lease, true
-	} else if err := checkLease(lease, time.Millisecond); err != nil {
+	q := waiting{lease: a.Lease, refusal: ErrBusy}
+	if q.lease == 0 {
+		q.lease, q.renewed = s.c.cfg.lease, true
+	} else if err := checkLease(q.lease, time.Millisecond); err != nil {
 		return Grant{}, nil, err
 	}
 	s.c.learnShards(ctx, s.names.lock)
 	start := time.Now()
-	op := ctx
-	if !s.c.direct { // otherwise Close would interrupt only between requests
-		var cancel context.CancelFunc
-		op, cancel = s.c.withDone(ctx)
-		defer cancel()
-	}
 	once := !forever && a.Wait <= 0
-	if !forever {
-		limit := a.Wait
-		if once {
-			limit = s.c.cfg.unlockTimeout // the server's time to answer
-		}
-		var cancel context.CancelFunc
-		op, cancel = context.WithTimeoutCause(op, limit, errWaitOver)
-		defer cancel()
-	}
-
-	var w *waiter
-	granted := false
-	var t tried       // the last attempt
-	var copied uint64 // serial of the last request with a copy that may still be on its way
+	op, cancel := s.c.boundWait(ctx, a.Wait, forever)
+	defer cancel()
 	if s.fair && !once {
 		s.enqueue()
 	}
-	defer func() {
-		switch {
-		case s.fair && granted:
-			s.dequeue()
-		case s.fair:
-			if left := s.quit(ctx, lease, copied > 0); !left && !errors.Is(failure, ErrUnknown) {
-				failure = s.c.failed(ctx, op, ErrBusy, errStillQueued)
-			}
-		case w != nil:
-			s.c.hub.leave(w, granted)
-		}
-		if copied > 0 && !granted && !s.fair && !t.compensated {
-			s.disown(ctx, undo{copied, lease})
-		}
-	}()
-	refusal := ErrBusy // the error of a wait that runs out
-	refused := false
+	defer func() { failure = s.endWait(ctx, op, &q, failure) }()
 	for {
-		t = s.try(op, lease, renewed)
-		copied = max(copied, t.copied)
+		t := s.try(op, q.lease, q.renewed)
+		q.copied = max(q.copied, t.copied)
 		if t.busy && s.place != nil {
-			refused = true
-			if f := s.c.cfg.observer.Busy; f != nil {
-				f(s.key.name, s.key.owner)
-			}
-			t = s.turn(op, renewed, t.pttl)
-			if !t.granted && !t.again {
+			q.refused = true
+			s.sayBusy()
+			if t = s.turn(op, q.renewed, t.pttl); !t.granted && !t.again {
+				q.last = t
 				return Grant{}, nil, s.c.failed(ctx, op, ErrBusy, nil)
 			}
 		}
+		q.last = t
 		switch {
 		case t.granted:
-			granted = true
 			if f := s.c.cfg.observer.Acquired; f != nil {
 				f(s.key.name, s.key.owner, t.grant.Count, time.Since(start))
 			}
@@ -100,38 +75,85 @@ func (s *state) wait(ctx context.Context, a Acquire, forever bool) (_ Grant, _ *
 		case t.again && s.c.life.Err() == nil:
 			continue
 		case t.acks:
-			refusal = ErrAcks
-			t.pttl = -time.Millisecond
+			q.refusal, t.pttl = ErrAcks, -time.Millisecond
 		case t.busy:
-			refusal = ErrBusy
-			if w != nil {
-				w.woken = false
+			q.refusal = ErrBusy
+			if q.w != nil {
+				q.w.woken = false
 			}
-			if f := s.c.cfg.observer.Busy; f != nil {
-				f(s.key.name, s.key.owner)
-			}
+			s.sayBusy()
 		default:
-			if t.undone && !refused && s.c.cfg.acks > 0 {
-				refusal, refused = ErrAcks, true // the wait has ended before the replicas confirmed
-			}
-			if (t.undone || errors.Is(t.err, ErrRefused)) && (refused || ctx.Err() != nil || s.c.life.Err() != nil) && op.Err() != nil {
-				t.err = nil // the outcome is known
-			}
-			return Grant{}, nil, s.c.failed(ctx, op, refusal, t.err)
+			return Grant{}, nil, s.attemptFailed(ctx, op, &q)
 		}
-		refused = true
+		q.refused = true
 		if once {
-			return Grant{}, nil, refusal
+			return Grant{}, nil, q.refusal
 		}
-		if w == nil && t.busy {
+		if q.w == nil && t.busy {
 			var ready bool
-			if w, ready = s.c.hub.join(s.names.channel); ready {
+			if q.w, ready = s.c.hub.join(s.names.channel); ready {
 				continue // earlier releases were not published to us
 			}
 		}
-		if !s.sleep(op, w, t.pttl) {
-			return Grant{}, nil, s.c.failed(ctx, op, refusal, nil)
+		if !s.sleep(op, q.w, t.pttl) {
+			return Grant{}, nil, s.c.failed(ctx, op, q.refusal, nil)
 		}
+	}
+}
+
+// boundWait returns the context of an acquire's requests. It ends with ctx, with
+// the client, and after the wait unless the acquire waits forever. Without a wait
+// it gives the server time for one answer.
+func (c *Client) boundWait(ctx context.Context, wait time.Duration, forever bool) (context.Context, context.CancelFunc) {
+	end := func() {}
+	if !c.direct { // otherwise Close would interrupt only between requests
+		ctx, end = c.withDone(ctx)
+	}
+	if forever {
+		return ctx, end
+	}
+	if wait <= 0 {
+		wait = c.cfg.unlockTimeout
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, wait, errWaitOver)
+	return ctx, func() { cancel(); end() }
+}
+
+// endWait leaves the queue or the hub, takes back what a late copy of a request
+// may still acquire, and returns the error of the acquire.
+func (s *state) endWait(ctx, op context.Context, q *waiting, failure error) error {
+	switch {
+	case s.fair && q.last.granted:
+		s.dequeue()
+	case s.fair:
+		if left := s.quit(ctx, q.lease, q.copied > 0); !left && !errors.Is(failure, ErrUnknown) {
+			failure = s.c.failed(ctx, op, ErrBusy, errStillQueued)
+		}
+	case q.w != nil:
+		s.c.hub.leave(q.w, q.last.granted)
+	}
+	if q.copied > 0 && !q.last.granted && !s.fair && !q.last.compensated {
+		s.disown(ctx, undo{q.copied, q.lease})
+	}
+	return failure
+}
+
+// attemptFailed returns the error of an acquire whose last attempt had no answer,
+// or one that ends it.
+func (s *state) attemptFailed(ctx, op context.Context, q *waiting) error {
+	refusal, refused, t := q.refusal, q.refused, q.last
+	if t.undone && !refused && s.c.cfg.acks > 0 {
+		refusal, refused = ErrAcks, true // the wait has ended before the replicas confirmed
+	}
+	if (t.undone || errors.Is(t.err, ErrRefused)) && (refused || ctx.Err() != nil || s.c.life.Err() != nil) && op.Err() != nil {
+		t.err = nil // the outcome is known
+	}
+	return s.c.failed(ctx, op, refusal, t.err)
+}
+
+func (s *state) sayBusy() {
+	if f := s.c.cfg.observer.Busy; f != nil {
+		f(s.key.name, s.key.owner)
 	}
 }
 
