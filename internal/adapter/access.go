@@ -57,31 +57,26 @@ const clusterReload = time.Second
 // the slots once in a second instead of once in a minute.
 func (a Access) Client(group int) redis.UniversalClient {
 	d := defaults()
-	switch {
-	case a.Cluster:
-		return redis.NewClusterClient(&redis.ClusterOptions{
-			Addrs: a.Primaries, Dialer: a.Dial, DisableIdentity: true, ClusterStateReloadInterval: a.Scaled(clusterReload),
-			DialTimeout: a.Scaled(d.DialTimeout), DialerRetryTimeout: a.Scaled(d.DialerRetryTimeout),
-			ReadTimeout: a.Scaled(d.ReadTimeout), WriteTimeout: a.Scaled(d.WriteTimeout), PoolTimeout: a.Scaled(d.PoolTimeout),
-			MinRetryBackoff: a.Scaled(d.MinRetryBackoff), MaxRetryBackoff: a.Scaled(d.MaxRetryBackoff),
-			FailingTimeoutSeconds:    max(1, int(a.Scaled(failingTimeout).Seconds())),
-			MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
-		})
-	case len(a.Sentinels) > 0:
-		return redis.NewFailoverClient(&redis.FailoverOptions{
-			MasterName: a.Masters[group-1], SentinelAddrs: a.Sentinels, Dialer: a.Dial, DisableIdentity: true,
-			DialTimeout: a.Scaled(d.DialTimeout), DialerRetryTimeout: a.Scaled(d.DialerRetryTimeout),
-			ReadTimeout: a.Scaled(d.ReadTimeout), WriteTimeout: a.Scaled(d.WriteTimeout), PoolTimeout: a.Scaled(d.PoolTimeout),
-			MinRetryBackoff: a.Scaled(d.MinRetryBackoff), MaxRetryBackoff: a.Scaled(d.MaxRetryBackoff),
-		})
-	}
-	return redis.NewClient(&redis.Options{
-		Addr: a.Primaries[group-1], Dialer: a.Dial, DisableIdentity: true,
+	o := &redis.UniversalOptions{
+		Dialer: a.Dial, DisableIdentity: true,
 		DialTimeout: a.Scaled(d.DialTimeout), DialerRetryTimeout: a.Scaled(d.DialerRetryTimeout),
 		ReadTimeout: a.Scaled(d.ReadTimeout), WriteTimeout: a.Scaled(d.WriteTimeout), PoolTimeout: a.Scaled(d.PoolTimeout),
 		MinRetryBackoff: a.Scaled(d.MinRetryBackoff), MaxRetryBackoff: a.Scaled(d.MaxRetryBackoff),
+		FailingTimeoutSeconds:    max(1, int(a.Scaled(failingTimeout).Seconds())),
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
-	})
+	}
+	switch {
+	case a.Cluster:
+		o.Addrs = a.Primaries
+		cluster := o.Cluster()
+		cluster.ClusterStateReloadInterval = a.Scaled(clusterReload)
+		return redis.NewClusterClient(cluster)
+	case len(a.Sentinels) > 0:
+		o.Addrs, o.MasterName = a.Sentinels, a.Masters[group-1]
+		return redis.NewFailoverClient(o.Failover())
+	}
+	o.Addrs = a.Primaries[group-1 : group]
+	return redis.NewClient(o.Simple())
 }
 
 // failingTimeout is the time for which a cluster client avoids a node that failed, by
