@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/redis/keyspace"
@@ -72,8 +71,7 @@ func (srv *Server) findsClusterWell(ctx context.Context) error {
 	}
 	well := 0
 	for _, n := range nodes {
-		wantPrimary := n.server.rank == 0
-		if n.linked && n.primary == wantPrimary {
+		if n.well && n.servesSlots() == (n.server.rank == 0) {
 			well++
 		}
 	}
@@ -85,40 +83,30 @@ func (srv *Server) findsClusterWell(ctx context.Context) error {
 
 // peer is a node in the view of another one.
 type peer struct {
-	server  *Server
-	id, of  string // its own, and of which node it is a replica, "-" of none
-	linked  bool   // the other one is connected to it
-	primary bool   // with slots of its own
-	epoch   int
+	clusterNode
+	server *Server
+	well   bool // the other one is connected to it
 }
 
-// peers reads CLUSTER NODES:
-//
-//	id ip:port@bus[,host] flags primary ping pong epoch link slot ...
+// servesSlots reports whether the node is a primary with slots of its own.
+func (n clusterNode) servesSlots() bool { return n.is("master") && len(n.slots) > 0 }
+
 func (srv *Server) peers(ctx context.Context) ([]peer, error) {
 	text, err := srv.Client().ClusterNodes(ctx).Result()
 	if err != nil {
 		return nil, err
 	}
+	nodes, err := readClusterNodes(text)
+	if err != nil {
+		return nil, err
+	}
 	var all []peer
-	for line := range strings.Lines(text) {
-		f := strings.Fields(line)
-		if len(f) < 8 {
-			return nil, fmt.Errorf("read CLUSTER NODES: %q", line)
-		}
-		addr, _, _ := strings.Cut(f[1], "@")
-		node, ok := srv.world.behind(addr)
+	for _, n := range nodes {
+		node, ok := srv.world.behind(n.addr)
 		if !ok {
-			return nil, fmt.Errorf("%s has found a node that is none of ours: %s", srv.Name, f[1])
+			return nil, fmt.Errorf("%s has found a node that is none of ours: %s", srv.Name, n.addr)
 		}
-		epoch, err := strconv.Atoi(f[6])
-		if err != nil {
-			return nil, fmt.Errorf("read CLUSTER NODES: %w", err)
-		}
-		all = append(all, peer{
-			server: node, id: f[0], of: f[3], linked: f[7] == "connected" && !strings.Contains(f[2], "fail"),
-			primary: strings.Contains(f[2], "master") && len(f) > 8, epoch: epoch,
-		})
+		all = append(all, peer{n, node, n.linked && !n.is("fail", "fail?")})
 	}
 	return all, nil
 }
@@ -130,7 +118,7 @@ func (srv *Server) owner(ctx context.Context, group int) (name string, epoch int
 		return "", 0, err
 	}
 	for _, p := range peers {
-		if p.server.group == group && p.primary && (name == "" || p.epoch > epoch) {
+		if p.server.group == group && p.servesSlots() && (name == "" || p.epoch > epoch) {
 			name, epoch = p.server.Name, p.epoch
 		}
 	}
@@ -156,7 +144,7 @@ func (srv *Server) acceptsReplica(ctx context.Context, replica *Server) error {
 			own = p
 		}
 	}
-	if !its.linked || its.of != own.id {
+	if !its.well || its.of != own.id {
 		return fmt.Errorf("%s does not know that %s is its replica", srv.Name, replica.Name)
 	}
 	return nil

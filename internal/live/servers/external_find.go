@@ -101,36 +101,32 @@ func (o *External) findCluster(ctx context.Context, a Address, v *visitor) error
 	return errors.Join(errs...)
 }
 
-// readCluster reads CLUSTER NODES as the node at addr tells it:
-//
-//	id ip:port@bus[,host] flags primary ping pong epoch link slot ...
-//
-// Nodes that are not well are left out.
+// readCluster makes groups of the nodes that the node at addr reports. It leaves out
+// nodes that are not well.
 func readCluster(text, addr string, w way) ([][]*place, error) {
+	nodes, err := readClusterNodes(text)
+	if err != nil {
+		return nil, err
+	}
 	primaries := map[string][]*place{}
 	replicas := map[string][]*place{} // by the id of their primary
-	for line := range strings.Lines(text) {
-		f := strings.Fields(line)
-		if len(f) < 8 {
-			return nil, fmt.Errorf("read CLUSTER NODES: %q", line)
-		}
-		flags := strings.Split(f[2], ",")
-		if slices.ContainsFunc(flags, func(f string) bool { return f == "fail" || f == "handshake" || f == "noaddr" }) {
+	for _, n := range nodes {
+		if n.is("fail", "handshake", "noaddr") {
 			continue
 		}
-		p, err := readNode(f[1], addr, w)
+		p, err := newNodePlace(n, addr, w)
 		if err != nil {
 			return nil, err
 		}
-		if slices.Contains(flags, "slave") {
-			replicas[f[3]] = append(replicas[f[3]], p)
+		if n.is("slave") {
+			replicas[n.of] = append(replicas[n.of], p)
 			continue
 		}
-		if p.slots, err = readSlots(f[8:]); err != nil {
+		if p.slots, err = readSlots(n.slots); err != nil {
 			return nil, err
 		}
 		if len(p.slots) > 0 {
-			primaries[f[0]] = []*place{p}
+			primaries[n.id] = []*place{p}
 		}
 	}
 	var groups [][]*place
@@ -144,22 +140,20 @@ func readCluster(text, addr string, w way) ([][]*place, error) {
 	return groups, nil
 }
 
-// readNode reads "ip:port@bus,host"; a node that does not know its own ip is
-// where it was asked.
-func readNode(text, asked string, w way) (*place, error) {
-	at, host, _ := strings.Cut(text, ",")
-	at, _, _ = strings.Cut(at, "@")
-	colon := strings.LastIndexByte(at, ':')
+// newNodePlace is the place of a cluster's node. A node that does not know its own ip
+// is where it was asked.
+func newNodePlace(n clusterNode, asked string, w way) (*place, error) {
+	colon := strings.LastIndexByte(n.addr, ':')
 	if colon < 0 {
-		return nil, fmt.Errorf("read CLUSTER NODES: %q is no address", text)
+		return nil, fmt.Errorf("read CLUSTER NODES: %q is no address", n.addr)
 	}
-	ip, port := at[:colon], at[colon+1:]
+	ip, port := n.addr[:colon], n.addr[colon+1:]
 	if ip == "" {
 		ip, _, _ = net.SplitHostPort(asked)
 	}
 	p := newPlace(net.JoinHostPort(ip, port), w)
-	if host, _, _ = strings.Cut(host, ","); host != "" {
-		p.names = append(p.names, net.JoinHostPort(host, port))
+	if n.host != "" {
+		p.names = append(p.names, net.JoinHostPort(n.host, port))
 	}
 	return p, nil
 }

@@ -267,7 +267,7 @@ func (s *Servers) orderFailover(ctx context.Context, group int) error {
 		}
 		return srv.until(ctx, "to start a failover", func(ctx context.Context) error {
 			err := srv.Client().Do(ctx, "sentinel", "failover", watched(group)).Err()
-			if err != nil && strings.HasPrefix(err.Error(), "INPROG") {
+			if redis.HasErrorPrefix(err, "INPROG") {
 				return nil // it is at it
 			}
 			return err
