@@ -12,6 +12,14 @@ import (
 	"github.com/holdfast-go/holdfast/internal/redis/keyspace"
 )
 
+// ReadKey reads a key of any type. The value of a missing key does not exist.
+func ReadKey(ctx context.Context, c *redis.Client, key string) (keyspace.Value, error) {
+	p := c.Pipeline()
+	r := ask(ctx, p, key)
+	_, _ = p.Exec(ctx) // its error is that of any command, and most fail
+	return r.value()
+}
+
 // read is the answer to all queries about a key of unknown type; most of them
 // fail.
 type read struct {
@@ -25,17 +33,12 @@ type read struct {
 	until  *redis.DurationCmd // since 1970
 }
 
-// ask asks for a key.
-func ask(ctx context.Context, c redis.Cmdable, key string) read {
-	stream := redis.NewCmd(ctx, "xrange", key, "-", "+")
-	if p, ok := c.(interface {
-		Process(context.Context, redis.Cmder) error
-	}); ok {
-		_ = p.Process(ctx, stream) // its error is the command's
-	}
+// ask asks for a key in every way that a type of key needs.
+func ask(ctx context.Context, p redis.Pipeliner, key string) read {
 	return read{
-		kind: c.Type(ctx, key), str: c.Get(ctx, key), hash: c.HGetAll(ctx, key), list: c.LRange(ctx, key, 0, -1),
-		set: c.SMembers(ctx, key), zset: c.ZRangeWithScores(ctx, key, 0, -1), stream: stream, until: c.PExpireTime(ctx, key),
+		kind: p.Type(ctx, key), str: p.Get(ctx, key), hash: p.HGetAll(ctx, key), list: p.LRange(ctx, key, 0, -1),
+		set: p.SMembers(ctx, key), zset: p.ZRangeWithScores(ctx, key, 0, -1), stream: p.Do(ctx, "xrange", key, "-", "+"),
+		until: p.PExpireTime(ctx, key),
 	}
 }
 

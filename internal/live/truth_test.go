@@ -112,7 +112,7 @@ func (v *seen) compare(node string, held map[string]keyspace.Value) {
 	names, err := c.Keys(ctx, "lock*").Result()
 	check(v.t, err)
 	for _, k := range slices.Concat(names, slices.Sorted(maps.Keys(held))) {
-		got, err := ask(ctx, c, k).value()
+		got, err := ReadKey(ctx, c, k)
 		if err != nil || !alike(got, held[k]) && got.Exists() { // what has just expired is no difference
 			v.t.Errorf("%s holds %+v for %q, %v, and the changes say %+v", node, got, k, err, held[k])
 		}

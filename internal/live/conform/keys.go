@@ -1,13 +1,11 @@
 package conform
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
+	"github.com/holdfast-go/holdfast/internal/live"
 	"github.com/holdfast-go/holdfast/internal/redis/keyspace"
 	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
@@ -15,59 +13,35 @@ import (
 // kept is the lock's key on a server.
 type kept struct {
 	node string
-	kind string            // as TYPE says
-	text string            // of a string
-	hash map[string]string // of a hash
-	list []string          // of a list, a set or a sorted set
-	ttl  time.Duration     // 0 for ever
+	keyspace.Value
+}
+
+// left is the time that the key has left to live, 0 for ever.
+func (k kept) left() time.Duration {
+	if k.ExpireAt.IsZero() {
+		return 0
+	}
+	return time.Until(k.ExpireAt)
 }
 
 // copies are the lock's key, on all servers that have it.
 func (t *trial) copies() []kept {
 	var all []kept
 	for _, node := range t.world.Nodes() {
-		k, err := t.read(node, t.lock.KeyOf(t.name))
+		c, err := t.world.Admin(node)
+		var v keyspace.Value
+		if err == nil {
+			v, err = live.ReadKey(t.ctx, c, t.lock.KeyOf(t.name))
+		}
 		if err != nil {
 			panic(defect{fmt.Errorf("look at %s: %w", node, err)})
 		}
-		if k.kind != "none" {
-			all = append(all, k)
+		if v.Exists() {
+			all = append(all, kept{node, v})
 		}
 	}
 	return all
 }
-
-func (t *trial) read(node, key string) (kept, error) {
-	k := kept{node: node}
-	c, err := t.world.Admin(node)
-	if err != nil {
-		return k, err
-	}
-	if k.kind, err = c.Type(t.ctx, key).Result(); err != nil {
-		return k, err
-	}
-	switch k.kind {
-	case "string":
-		k.text, err = c.Get(t.ctx, key).Result()
-	case "hash":
-		k.hash, err = c.HGetAll(t.ctx, key).Result()
-	case "list":
-		k.list, err = c.LRange(t.ctx, key, 0, -1).Result()
-	case "set":
-		k.list, err = c.SMembers(t.ctx, key).Result()
-	case "zset":
-		k.list, err = c.ZRange(t.ctx, key, 0, -1).Result()
-	}
-	ttl, ttlErr := c.PTTL(t.ctx, key).Result()
-	k.ttl = max(ttl, 0)
-	if err == redis.Nil || ttlErr == nil && ttl == vanished { // between two of these commands
-		return kept{node: node, kind: "none"}, nil
-	}
-	return k, errors.Join(err, ttlErr)
-}
-
-// vanished is the reply of PTTL for a missing key.
-const vanished = -2
 
 func tryKey(t *trial) {
 	p := t.first()
@@ -96,33 +70,33 @@ func (k kept) unreadable(how locks.Holder, identity string) string {
 	case how == locks.HolderNone:
 		return ""
 	case how != locks.HolderValue:
-		holder, _, clear := how.Of(keyspace.Value{Type: k.kind, Items: k.list})
+		holder, _, clear := how.Of(k.Value)
 		if !clear {
-			return fmt.Sprintf("is a %s, and the lock declares its holder as %q", k.kind, how)
+			return fmt.Sprintf("is a %s, and the lock declares its holder as %q", k.Type, how)
 		}
 		if identity != "" && holder != identity {
 			return fmt.Sprintf("tells of %q, and the holder says that its identity is %q", holder, identity)
 		}
 		return ""
 	}
-	switch k.kind {
+	switch k.Type {
 	case "string":
-		if identity != "" && k.text != identity {
-			return fmt.Sprintf("holds %q, and the holder says that its identity is %q", k.text, identity)
+		if identity != "" && k.Str != identity {
+			return fmt.Sprintf("holds %q, and the holder says that its identity is %q", k.Str, identity)
 		}
 		return ""
 	case "hash":
-		if _, ok := k.hash[identity]; identity != "" && !ok {
-			return fmt.Sprintf("holds %v, and the holder says that its identity is %q", k.hash, identity)
+		if _, ok := k.Hash[identity]; identity != "" && !ok {
+			return fmt.Sprintf("holds %v, and the holder says that its identity is %q", k.Hash, identity)
 		}
-		for field := range k.hash {
+		for field := range k.Hash {
 			if strings.Contains(field, ":") {
 				return ""
 			}
 		}
-		return fmt.Sprintf("is a hash in which no field has a colon, as those of owners have: %v", k.hash)
+		return fmt.Sprintf("is a hash in which no field has a colon, as those of owners have: %v", k.Hash)
 	}
-	return fmt.Sprintf("is a %s, neither a string nor a hash, and the lock declares no \"holder\"", k.kind)
+	return fmt.Sprintf("is a %s, neither a string nor a hash, and the lock declares no \"holder\"", k.Type)
 }
 
 // names are those of all keys on the servers, for words.
