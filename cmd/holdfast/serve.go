@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-go/holdfast/internal/playground"
-	"github.com/holdfast-go/holdfast/internal/playground/serve"
 )
 
 func newServeCmd() *cobra.Command {
@@ -24,14 +23,14 @@ Ctrl-C ends it. Exit codes: 0 ended; 2 bad usage, or the port is taken.`,
   holdfast serve --port 0`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			l, err := serve.Listen(port)
+			l, err := playground.Listen(port)
 			if err != nil {
 				return badInput(err, "--port 0 takes any port that is free")
 			}
 			fmt.Fprintf(c.OutOrStdout(), "playground: http://%s/\n", l.Addr())
 			pool := poolFlags{workers: runtime.NumCPU(), stall: playground.RunTime}.pool().Keeping()
 			defer pool.Stop()
-			return serve.Until(c.Context(), l, pool, pool.Workers)
+			return playground.Serve(c.Context(), l, pool, pool.Workers)
 		},
 	}
 	c.Flags().IntVar(&port, "port", 7070, "port of the loopback interface to listen on; 0 is any that is free")

@@ -1,7 +1,7 @@
 // Command static writes the playground as files for any web server: the page, and
 // the simulator as WebAssembly.
 //
-//	go run ./playground/static DIRECTORY
+//	go run ./internal/playground/static DIRECTORY
 package main
 
 import (
@@ -21,7 +21,7 @@ import (
 
 func main() {
 	if len(os.Args) != 2 {
-		fmt.Fprintln(os.Stderr, "usage: go run ./playground/static DIRECTORY")
+		fmt.Fprintln(os.Stderr, "usage: go run ./internal/playground/static DIRECTORY")
 		os.Exit(2)
 	}
 	if err := write(context.Background(), os.Args[1]); err != nil {

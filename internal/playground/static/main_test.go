@@ -12,7 +12,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/browser"
 	"github.com/holdfast-go/holdfast/internal/must"
-	"github.com/holdfast-go/holdfast/internal/playground/serve"
+	"github.com/holdfast-go/holdfast/internal/playground"
 	"github.com/holdfast-go/holdfast/internal/suite"
 )
 
@@ -26,7 +26,7 @@ func TestThePlaygroundIsUsed(t *testing.T) {
 		t.Skip("starts a browser, and builds WebAssembly")
 	}
 	t.Run("served", func(t *testing.T) {
-		page, err := serve.Handler(suite.Here{}, 1)
+		page, err := playground.Handler(suite.Here{}, 1)
 		must.Succeed(t, err)
 		use(t, page)
 	})

@@ -1,6 +1,6 @@
-// Package serve offers the playground over HTTP, to browsers on the same machine
-// alone.
-package serve
+//go:build !js
+
+package playground
 
 import (
 	"context"
@@ -18,7 +18,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/holdfast-go/holdfast/internal/playground"
 	"github.com/holdfast-go/holdfast/internal/suite"
 )
 
@@ -31,9 +30,9 @@ func Listen(port int) (net.Listener, error) {
 	return l, nil
 }
 
-// Until serves the playground until ctx ends, and then gives up the runs under way.
+// Serve serves the playground on the machine itself alone, until ctx ends, and then gives up the runs under way.
 // Runs are played on r, so many at a time as atOnce says.
-func Until(ctx context.Context, l net.Listener, r suite.Runner, atOnce int) error {
+func Serve(ctx context.Context, l net.Listener, r suite.Runner, atOnce int) error {
 	h, err := Handler(r, atOnce)
 	if err != nil {
 		return err
@@ -56,7 +55,7 @@ func Until(ctx context.Context, l net.Listener, r suite.Runner, atOnce int) erro
 // maxWaiting is the number of requests that may wait for their turn.
 const maxWaiting = 16
 
-// handler is the playground.
+// handler is the 
 type handler struct {
 	runner suite.Runner
 	turns  chan struct{} // has one for each run that may go on
@@ -67,7 +66,7 @@ type handler struct {
 // Handler serves the page, and plays what it asks for. It answers requests whose
 // Host is the machine itself, from pages of its own alone.
 func Handler(r suite.Runner, atOnce int) (http.Handler, error) {
-	files, err := playground.Files(playground.OverHTTP)
+	files, err := Files(OverHTTP)
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +89,7 @@ func Handler(r suite.Runner, atOnce int) (http.Handler, error) {
 func guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for name, value := range map[string]string{
-			"Content-Security-Policy":      playground.Policy(playground.OverHTTP) + "; frame-ancestors 'none'",
+			"Content-Security-Policy":      Policy(OverHTTP) + "; frame-ancestors 'none'",
 			"X-Content-Type-Options":       "nosniff",
 			"X-Frame-Options":              "DENY",
 			"Referrer-Policy":              "no-referrer",
@@ -101,7 +100,7 @@ func guard(next http.Handler) http.Handler {
 			w.Header().Set(name, value)
 		}
 		if !loopback(r.Host) {
-			refuse(w, http.StatusMisdirectedRequest, "the playground answers as localhost and 127.0.0.1 alone")
+			sendRefusal(w, http.StatusMisdirectedRequest, "the playground answers as localhost and 127.0.0.1 alone")
 			return
 		}
 		next.ServeHTTP(w, r)
@@ -137,9 +136,9 @@ func asset(name string, text []byte) http.Handler {
 	})
 }
 
-// refuse answers without a run.
-func refuse(w http.ResponseWriter, code int, reason string) {
-	text, _ := json.Marshal(playground.Refusal{Error: reason}) // one text
+// sendRefusal answers without a run.
+func sendRefusal(w http.ResponseWriter, code int, reason string) {
+	text, _ := json.Marshal(Refusal{Error: reason}) // one text
 	respond(w, code, text)
 }
 
@@ -152,17 +151,17 @@ func respond(w http.ResponseWriter, code int, text []byte) {
 // play plays one request.
 func (h *handler) play(w http.ResponseWriter, r *http.Request) {
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
-		refuse(w, http.StatusUnsupportedMediaType, "the request must be application/json")
+		sendRefusal(w, http.StatusUnsupportedMediaType, "the request must be application/json")
 		return
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, playground.MaxRequest))
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxRequest))
 	if err != nil {
-		refuse(w, http.StatusRequestEntityTooLarge, "the request is too long, or did not arrive")
+		sendRefusal(w, http.StatusRequestEntityTooLarge, "the request is too long, or did not arrive")
 		return
 	}
 	who := visitor(r)
 	if code, why := h.enter(who); code != 0 {
-		refuse(w, code, why)
+		sendRefusal(w, code, why)
 		return
 	}
 	defer h.leave(who)
@@ -172,8 +171,8 @@ func (h *handler) play(w http.ResponseWriter, r *http.Request) {
 	case <-r.Context().Done():
 		return
 	}
-	text, err := playground.Answer(r.Context(), h.runner, body)
-	var refused *playground.RefusedError
+	text, err := Answer(r.Context(), h.runner, body)
+	var refused *RefusedError
 	switch {
 	case r.Context().Err() != nil: // the visitor is gone
 	case errors.As(err, &refused):

@@ -1,4 +1,4 @@
-package serve
+package playground
 
 import (
 	"context"
@@ -163,7 +163,7 @@ func TestTheServerEnds(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	w := waits{make(chan struct{}), make(chan struct{})}
-	go func() { ended <- Until(ctx, l, w, 1) }()
+	go func() { ended <- Serve(ctx, l, w, 1) }()
 	url := "http://" + l.Addr().String()
 
 	left, leave := context.WithCancel(t.Context())
