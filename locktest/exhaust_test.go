@@ -3,6 +3,7 @@ package locktest
 import (
 	"testing"
 
+	"github.com/holdfast-go/holdfast/internal/search"
 	"github.com/holdfast-go/holdfast/internal/search/exhaustive"
 )
 
@@ -17,25 +18,25 @@ func TestTellPlaced(t *testing.T) {
 	}{
 		{
 			"after a fault",
-			exhaustive.Cause{Property: "linearizable", Faults: []string{"pause"}, Reason: "no order allows that", Count: 7, First: "a-8", N: 7, When: "pause of client-1 before the first write",
+			exhaustive.Cause{Find: search.Find{Cause: search.Cause{Property: "linearizable", Faults: []string{"pause"}}, Count: 7}, Reason: "no order allows that", First: "a-8", N: 7, When: "pause of client-1 before the first write",
 				Also: []exhaustive.Also{{Property: "ownership", Reason: "client-1 deleted the hold of client-2"}}},
 			"linearizable after pause: no order allows that\nalso:   ownership: client-1 deleted the hold of client-2\n" +
 				"runs:   7, the first is a-8: pause of client-1 before the first write",
 		},
 		{
 			"before the fault",
-			exhaustive.Cause{Property: "linearizable", Reason: "no order allows that", Count: 1, First: "a-8", N: 7, When: "crash of client-1 before the 2nd release"},
+			exhaustive.Cause{Find: search.Find{Cause: search.Cause{Property: "linearizable"}, Count: 1}, Reason: "no order allows that", First: "a-8", N: 7, When: "crash of client-1 before the 2nd release"},
 			"linearizable, not after the fault: no order allows that\n" +
 				"runs:   1, the first is a-8, whose fault struck at that moment or later: crash of client-1 before the 2nd release",
 		},
 		{
 			"after the close, before the fault",
-			exhaustive.Cause{Property: "renewal", Faults: []string{"close"}, Reason: "it renewed", Count: 1, First: "a-8", N: 7, When: "crash of client-1 before the 2nd release"},
+			exhaustive.Cause{Find: search.Find{Cause: search.Cause{Property: "renewal", Faults: []string{"close"}}, Count: 1}, Reason: "it renewed", First: "a-8", N: 7, When: "crash of client-1 before the 2nd release"},
 			"renewal after close: it renewed\nruns:   1, the first is a-8, whose fault struck at that moment or later: crash of client-1 before the 2nd release",
 		},
 		{
 			"without a fault",
-			exhaustive.Cause{Property: "renewal", Faults: []string{"close"}, Reason: "it renewed", Count: 150, First: "closed", N: -1},
+			exhaustive.Cause{Find: search.Find{Cause: search.Cause{Property: "renewal", Faults: []string{"close"}}, Count: 150}, Reason: "it renewed", First: "closed", N: -1},
 			"without any fault: renewal: it renewed\nruns:   150, with a fault or without; the first is closed, which has none",
 		},
 	} {

@@ -138,7 +138,7 @@ func (all finds) add(s source, h *history.History, run results.Run, wrong map[ch
 // distinct are the finds with the fewest faults first. One that a simpler find
 // explains is counted with that.
 func (all finds) distinct() []*find {
-	sorted := slices.SortedFunc(maps.Values(all), func(a, b *find) int { return search.Simpler(a.Cause, b.Cause) })
+	sorted := slices.SortedFunc(maps.Values(all), func(a, b *find) int { return a.Compare(b.Cause) })
 	var some []*find
 	for _, f := range sorted {
 		if i := slices.IndexFunc(some, func(s *find) bool { return s.Explains(f.Cause) }); i >= 0 {

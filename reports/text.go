@@ -9,8 +9,8 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/checker/history"
+	"github.com/holdfast-go/holdfast/internal/chart"
 	"github.com/holdfast-go/holdfast/internal/english"
-	"github.com/holdfast-go/holdfast/internal/pages/grid"
 	"github.com/holdfast-go/holdfast/reports/results"
 )
 
@@ -63,7 +63,7 @@ func (d Document) width() int {
 // textGrid writes one row for each scenario and one column for each lock, grouped
 // by hazard.
 func textGrid(w *bufio.Writer, m *matrix, width int, mark func(scenario, lock string) string) {
-	g := grid.Grid{Corner: "scenario", Width: width, Mark: func(r, c int) string { return mark(m.scenarios[r], m.locks[c]) }}
+	g := chart.Grid{Corner: "scenario", Width: width, Mark: func(r, c int) string { return mark(m.scenarios[r], m.locks[c]) }}
 	for _, s := range m.scenarios {
 		g.Rows = append(g.Rows, name(s))
 	}

@@ -7,9 +7,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-go/holdfast/internal/english"
+	"github.com/holdfast-go/holdfast/internal/pages"
 	"github.com/holdfast-go/holdfast/internal/search"
 	"github.com/holdfast-go/holdfast/internal/search/exhaustive"
-	"github.com/holdfast-go/holdfast/internal/search/exhaustive/placed"
+	"github.com/holdfast-go/holdfast/internal/search/shrink"
 	"github.com/holdfast-go/holdfast/internal/suite"
 )
 
@@ -79,7 +80,7 @@ func playExhaustive(c *cobra.Command, f exploreFlags, o exhaustive.Options) erro
 	}
 	if f.shrink && !r.Interrupted {
 		progress, done = watchExplore(c, -1, "shrinking")
-		err = r.Shrink(c.Context(), placed.Shrinking(r.Lock, o.Runner), progress)
+		err = shrink.Placements(c.Context(), &r, o.Runner, progress)
 		done()
 		if err != nil {
 			return defect(err)
@@ -87,7 +88,7 @@ func playExhaustive(c *cobra.Command, f exploreFlags, o exhaustive.Options) erro
 	}
 	dir := suite.Dir(f.out)
 	stored := exhaustive.Kind.Put(out, dir, r)
-	if err := f.output.printStored(c, dir.File(exhaustive.Kind.Page()), stored, placed.Results{Results: r, Dir: dir}); err != nil {
+	if err := f.output.printStored(c, dir.File(exhaustive.Kind.Page()), stored, pages.Placement{Results: r, Dir: dir}); err != nil {
 		return err
 	}
 	return concludeExhaustive(c, r, f.out)

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-go/holdfast/internal/english"
+	"github.com/holdfast-go/holdfast/internal/pages"
 	"github.com/holdfast-go/holdfast/internal/search/exhaustive"
 	"github.com/holdfast-go/holdfast/internal/search/explore"
 	"github.com/holdfast-go/holdfast/internal/search/explore/draw"
@@ -190,7 +191,7 @@ func playExplore(c *cobra.Command, f exploreFlags, o explore.Options) error {
 	progress, done = watchExplore(c, -1, "shrinking")
 	r, stored := x.Store(c.Context(), out, dir, r, progress)
 	done()
-	if err := f.output.printStored(c, dir.File(explore.Kind.Page()), stored, explore.Printed{Results: r, Dir: dir, Tell: !f.all}); err != nil {
+	if err := f.output.printStored(c, dir.File(explore.Kind.Page()), stored, pages.Exploration{Results: r, Dir: dir, Tell: !f.all}); err != nil {
 		return err
 	}
 	return concludeExplore(c, r, dir)

@@ -11,9 +11,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-go/holdfast/internal/disk"
+	"github.com/holdfast-go/holdfast/internal/pages"
 	"github.com/holdfast-go/holdfast/internal/search"
 	"github.com/holdfast-go/holdfast/internal/search/exhaustive"
-	"github.com/holdfast-go/holdfast/internal/search/exhaustive/placed"
 	"github.com/holdfast-go/holdfast/internal/search/explore"
 	"github.com/holdfast-go/holdfast/internal/search/sweep"
 	"github.com/holdfast-go/holdfast/internal/suite"
@@ -36,13 +36,13 @@ var mergeable = map[string]struct {
 }{
 	runResults: {"run", mergeRuns},
 	explore.Kind.Index(): {"explore", func(c *cobra.Command, dirs []string, f mergeFlags) error {
-		return mergeShards(c, dirs, f, explore.Kind, func(r explore.Results, dir suite.Dir) rendered { return explore.Printed{Results: r, Dir: dir} })
+		return mergeShards(c, dirs, f, explore.Kind, func(r explore.Results, dir suite.Dir) rendered { return pages.Exploration{Results: r, Dir: dir} })
 	}},
 	exhaustive.Kind.Index(): {"explore --exhaustive", func(c *cobra.Command, dirs []string, f mergeFlags) error {
-		return mergeShards(c, dirs, f, exhaustive.Kind, func(r exhaustive.Results, dir suite.Dir) rendered { return placed.Results{Results: r, Dir: dir} })
+		return mergeShards(c, dirs, f, exhaustive.Kind, func(r exhaustive.Results, dir suite.Dir) rendered { return pages.Placement{Results: r, Dir: dir} })
 	}},
 	sweep.Kind.Index(): {"sweep", func(c *cobra.Command, dirs []string, f mergeFlags) error {
-		return mergeShards(c, dirs, f, sweep.Kind, func(r *sweep.Result, _ suite.Dir) rendered { return r })
+		return mergeShards(c, dirs, f, sweep.Kind, func(r *sweep.Result, _ suite.Dir) rendered { return pages.Sweep{Result: r} })
 	}},
 }
 

@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-go/holdfast/checker/history"
-	"github.com/holdfast-go/holdfast/internal/inside"
+	"github.com/holdfast-go/holdfast/internal/pages"
 	"github.com/holdfast-go/holdfast/internal/play"
 	"github.com/holdfast-go/holdfast/internal/suite"
 	"github.com/holdfast-go/holdfast/internal/suite/workers"
@@ -216,7 +216,7 @@ func (f replayFlags) look(ctx context.Context, dir suite.Dir, run results.Run, s
 	case r.Seen == nil:
 		return defect(fmt.Errorf("%s: %s", name, r.Reason))
 	}
-	seen := inside.Look(all[0], stored, words)
+	seen := pages.Look(all[0], stored, words)
 	if err := f.print(seen, fmt.Sprintf("%.12s", all[0].Hash), stdout, stderr); err != nil {
 		return err
 	}
@@ -228,7 +228,7 @@ func (f replayFlags) look(ctx context.Context, dir suite.Dir, run results.Run, s
 
 // print writes the observations: the trace to the file of the flag, the state to
 // stdout.
-func (f replayFlags) print(r *inside.Run, hash string, stdout, stderr io.Writer) error {
+func (f replayFlags) print(r *pages.Replay, hash string, stdout, stderr io.Writer) error {
 	if f.trace != "" && f.trace != "-" {
 		var b bytes.Buffer
 		r.WriteTrace(&b)

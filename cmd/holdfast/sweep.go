@@ -12,6 +12,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/disk"
 	"github.com/holdfast-go/holdfast/internal/english"
+	"github.com/holdfast-go/holdfast/internal/pages"
 	"github.com/holdfast-go/holdfast/internal/search/sweep"
 	"github.com/holdfast-go/holdfast/internal/suite"
 	"github.com/holdfast-go/holdfast/internal/suite/workers"
@@ -112,10 +113,10 @@ func runSweep(c *cobra.Command, arg string, f sweepFlags) error {
 		return defect(err)
 	}
 	if out == nil {
-		err = f.output.print(c, p.Result)
+		err = f.output.print(c, pages.Sweep{Result: p.Result})
 	} else {
 		dir := suite.Dir(f.out)
-		err = f.output.printStored(c, dir.File(sweep.Kind.Page()), sweep.Kind.Put(out, dir, p.Result), p.Result)
+		err = f.output.printStored(c, dir.File(sweep.Kind.Page()), sweep.Kind.Put(out, dir, p.Result), pages.Sweep{Result: p.Result})
 	}
 	if err != nil {
 		return err

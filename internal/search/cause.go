@@ -76,6 +76,16 @@ func before(s *scenarios.Scenario, h *history.History, by int64) []string {
 	return slices.Compact(kinds)
 }
 
+// Hazards are the kinds of faults, sorted.
+func Hazards(all []faults.Spec) []string {
+	names := []string{}
+	for _, f := range all {
+		names = append(names, faults.Hazard(f))
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
 // Key names the cause, and is safe as the name of a file.
 func (c Cause) Key() string {
 	words := []string{string(c.Property)}
@@ -114,7 +124,7 @@ func (c Cause) Explains(o Cause) bool {
 		!slices.ContainsFunc(c.Faults, func(f string) bool { return !slices.Contains(o.Faults, f) })
 }
 
-// Simpler orders causes, those with fewer faults first.
-func Simpler(a, b Cause) int {
-	return cmp.Or(cmp.Compare(len(a.Faults), len(b.Faults)), cmp.Compare(a.Key(), b.Key()))
+// Compare orders causes, those with fewer faults first.
+func (c Cause) Compare(o Cause) int {
+	return cmp.Or(cmp.Compare(len(c.Faults), len(o.Faults)), cmp.Compare(c.Key(), o.Key()))
 }

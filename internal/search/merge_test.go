@@ -105,7 +105,7 @@ func placements(t *rapid.T) world[exhaustive.Results] {
 				k := slices.IndexFunc(r.Violated, func(c exhaustive.Cause) bool { return len(c.Faults) == shown })
 				if k < 0 {
 					k = len(r.Violated)
-					r.Violated = append(r.Violated, exhaustive.Cause{Property: checker.Exclusion, Faults: faults, First: fmt.Sprintf("one-hold-%d", n), N: n, Source: "a scenario"})
+					r.Violated = append(r.Violated, exhaustive.Cause{Find: search.Find{Cause: search.Cause{Property: checker.Exclusion, Faults: faults}}, First: fmt.Sprintf("one-hold-%d", n), N: n, Source: "a scenario"})
 				}
 				r.Violated[k].Count++
 			}
@@ -255,7 +255,7 @@ func TestMergedDirectoriesKeepTheFinds(t *testing.T) {
 	var dirs []string
 	for n := 1; n <= 2; n++ {
 		r := shard(n, 4, 1)
-		r.Violated = []exhaustive.Cause{{Property: checker.Exclusion, Class: fmt.Sprint(n), Count: 1, First: fmt.Sprintf("one-hold-%d", n), N: n, Source: "a scenario"}}
+		r.Violated = []exhaustive.Cause{{Find: search.Find{Cause: search.Cause{Property: checker.Exclusion, Class: fmt.Sprint(n)}, Count: 1}, First: fmt.Sprintf("one-hold-%d", n), N: n, Source: "a scenario"}}
 		dir := filepath.Join(home, fmt.Sprint(n))
 		out, err := disk.Open(dir, k.Directory())
 		must.Succeed(t, err)

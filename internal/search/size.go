@@ -10,8 +10,10 @@ type Size struct {
 	Faults  int `json:"faults"`
 }
 
-// Less reports whether there is less to read in s: fewer clients, then fewer
-// faults, then fewer operations.
-func (s Size) Less(than Size) bool {
-	return cmp.Or(cmp.Compare(s.Clients, than.Clients), cmp.Compare(s.Faults, than.Faults), cmp.Compare(s.Ops, than.Ops)) < 0
+// compare orders sizes by what there is to read: clients, then faults, then operations.
+func (s Size) compare(o Size) int {
+	return cmp.Or(cmp.Compare(s.Clients, o.Clients), cmp.Compare(s.Faults, o.Faults), cmp.Compare(s.Ops, o.Ops))
 }
+
+// Less reports whether there is less to read in s.
+func (s Size) Less(than Size) bool { return s.compare(than) < 0 }

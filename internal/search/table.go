@@ -11,14 +11,19 @@ import (
 type Table struct {
 	Rows     [][]string // the first one is the head
 	From, To int        // the columns from From to the one before To hold numbers
+	Right    bool       // a text has its columns to the right
 }
 
 // Write writes the table as text for a terminal, or as Markdown for a page.
 func (t Table) Write(w io.Writer, markdown bool) error {
 	if !markdown {
-		tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+		align, end := uint(0), ""
+		if t.Right {
+			align, end = tabwriter.AlignRight, "\t"
+		}
+		tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', align)
 		for _, row := range t.Rows {
-			fmt.Fprintln(tw, strings.Join(row, "\t"))
+			fmt.Fprintln(tw, strings.Join(row, "\t")+end)
 		}
 		return tw.Flush()
 	}

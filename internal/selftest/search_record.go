@@ -68,7 +68,7 @@ func (s *drawnSearch) row() SearchRow {
 		if t.Found {
 			m.Found++
 			runs = append(runs, t.Runs)
-			causes = append(causes, explore.Found{Key: t.Cause.Key(), Cause: *t.Cause, Count: 1, FirstSeed: t.Seed})
+			causes = append(causes, explore.Found{Key: t.Cause.Key(), Find: search.Find{Cause: *t.Cause, Count: 1}, FirstSeed: t.Seed})
 		}
 	}
 	switch {

@@ -144,7 +144,7 @@ func (r Results) Sum(e search.Envelope, shards []Results) Results {
 	}
 	often(all.Violated)
 	often(all.Inherent)
-	explain(all.Violated)
+	search.Explain(search.Pointers(all.Violated))
 	all.files()
 	return all
 }

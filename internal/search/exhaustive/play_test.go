@@ -18,10 +18,11 @@ import (
 	"github.com/holdfast-go/holdfast/internal/disk"
 	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/internal/nightly"
+	"github.com/holdfast-go/holdfast/internal/pages"
 	"github.com/holdfast-go/holdfast/internal/search"
 	"github.com/holdfast-go/holdfast/internal/search/exhaustive"
-	"github.com/holdfast-go/holdfast/internal/search/exhaustive/placed"
 	"github.com/holdfast-go/holdfast/internal/search/explore/draw"
+	"github.com/holdfast-go/holdfast/internal/search/shrink"
 	"github.com/holdfast-go/holdfast/internal/suite"
 	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
@@ -232,7 +233,7 @@ func TestAViolationWithoutAFaultIsOneCause(t *testing.T) {
 		}
 	}
 	var text strings.Builder
-	must.Succeed(t, whole.Text(&text))
+	must.Succeed(t, pages.Placement{Results: whole}.Text(&text))
 	if !regexp.MustCompile(`(?m)^\d+ +exclusion +without any +`).MatchString(text.String()) {
 		t.Errorf("the table does not say that it takes no fault:\n%s", text.String())
 	}
@@ -242,7 +243,7 @@ func TestAViolationWithoutAFaultIsOneCause(t *testing.T) {
 func TestAnInterruptedSummaryClaimsOnlyAPart(t *testing.T) {
 	for interrupted, want := range map[bool]string{false: "\nEvery single fault of set-px: ", true: "\nInterrupted: part of every single fault of set-px: "} {
 		var text strings.Builder
-		must.Succeed(t, exhaustive.Results{Envelope: search.Envelope{Interrupted: interrupted}, Lock: "set-px", Depth: 1}.Text(&text))
+		must.Succeed(t, pages.Placement{Results: exhaustive.Results{Envelope: search.Envelope{Interrupted: interrupted}, Lock: "set-px", Depth: 1}}.Text(&text))
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("it does not say %q:\n%s", want, text.String())
 		}
@@ -360,7 +361,7 @@ func TestALostJobIsPlayedPlacementByPlacement(t *testing.T) {
 // avoided.
 func TestFindsAreShrunk(t *testing.T) {
 	r := played(t, options(t, "release-by-anyone", "holder-and-waiter", "pause"))
-	must.Succeed(t, r.Shrink(t.Context(), placed.Shrinking(r.Lock, late{at: 1}), func(string) {}))
+	must.Succeed(t, shrink.Placements(t.Context(), &r, late{at: 1}, func(string) {}))
 	i := slices.IndexFunc(r.Violated, func(c exhaustive.Cause) bool { return c.Shrunk != nil })
 	if i < 0 || len(r.Defects) > 0 {
 		t.Fatalf("nothing is shrunk; defects: %v", r.Defects)

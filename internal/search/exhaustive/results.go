@@ -112,13 +112,11 @@ func (r Results) Total() Runs {
 	return sum
 }
 
-// Cause is a violation, and the faults before it.
+// Cause is a violation, and the faults before it. Its class is that of the reason,
+// without names and numbers.
 type Cause struct {
-	Property checker.Property `json:"property"`
-	Class    string           `json:"class"` // of the reason, without names and numbers
-	Faults   []string         `json:"faults"`
-	Count    int              `json:"count"` // runs
-	// At counts them by the kind of moment of the last fault.
+	search.Find
+	// At counts the runs by the kind of moment of the last fault.
 	At map[string]int `json:"at,omitempty"`
 	// First is the first run in the order of the enumeration, N its number there.
 	// Its scenario plays by itself: Source is the scenario, File where it is kept.
@@ -131,14 +129,12 @@ type Cause struct {
 	// Also are the other properties that the first run violates, by the lock's own fault
 	// where this one is.
 	Also []Also `json:"also,omitempty"`
-
 	// Verdict is the class of the verdict, where it has one.
 	Verdict string `json:"verdict,omitempty"`
-	// Shrunk is the smallest form of the first run; nil without a try, or after one in
-	// vain. Under is the First of the cause that explains this one.
-	Shrunk *Shrunk `json:"shrunk,omitempty"`
-	Under  string  `json:"under,omitempty"`
 }
+
+// Name implements [search.Finding].
+func (c *Cause) Name() string { return c.First }
 
 // Also is one more violated property of a run.
 type Also struct {
@@ -153,26 +149,6 @@ func (c Cause) Bare() bool { return c.N < 0 }
 // violation, although the run has one.
 func (c Cause) Late() bool {
 	return c.When != "" && !slices.ContainsFunc(c.Faults, func(f string) bool { return strings.Contains("; then "+c.When, "; then "+f+" of ") })
-}
-
-// Shrunk is the smallest run of a cause.
-type Shrunk struct {
-	Faults []string    `json:"faults"`
-	Before search.Size `json:"before"` // of the first run
-	Size   search.Size `json:"size"`
-	Reason string      `json:"reason"`
-	Source string      `json:"source"`
-	Story  string      `json:"story"` // tells what happens, and has a test to paste
-	File   string      `json:"file,omitempty"`
-}
-
-// Least is the cause with the fewest faults that is known to do.
-func (c Cause) Least() search.Cause {
-	least := search.Cause{Property: c.Property, Class: c.Class, Faults: c.Faults}
-	if c.Shrunk != nil {
-		least.Faults = c.Shrunk.Faults
-	}
-	return least
 }
 
 // Violation names what went wrong: the property, and the faults that had struck.
@@ -217,7 +193,7 @@ func both(a, b map[string]int) map[string]int {
 // causeOf is the cause of one of the violations of a run.
 func causeOf(all []violation, i int, p Placement, run string, n int, source string) Cause {
 	v := all[i]
-	c := Cause{Property: v.Property, Class: v.Class, Verdict: v.Verdict, Faults: v.Faults, Count: 1, First: run, N: n, Reason: v.Reason, Source: source}
+	c := Cause{Find: search.Find{Cause: search.Cause{Property: v.Property, Class: v.Class, Faults: v.Faults}, Count: 1}, Verdict: v.Verdict, First: run, N: n, Reason: v.Reason, Source: source}
 	if len(p.Faults) > 0 {
 		c.When, c.At = p.When(), map[string]int{p.phase(): 1}
 	}

@@ -58,8 +58,8 @@ func (r Results) files() map[string]string {
 			c := &causes[i]
 			c.File = keep(c.First+".yaml", c.Source)
 			if c.Shrunk != nil {
-				c.Shrunk.File = keep(c.First+".shrunk.yaml", c.Shrunk.Source)
-				keep(c.First+".shrunk.txt", c.Shrunk.Story)
+				c.Shrunk.Scenario = keep(c.First+".shrunk.yaml", c.Shrunk.Source)
+				c.Shrunk.Story = keep(c.First+".shrunk.txt", c.Shrunk.Told)
 			}
 		}
 	}

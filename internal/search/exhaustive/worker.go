@@ -315,19 +315,9 @@ func differs(a, b seen) string {
 
 // hangs is the result of a run that never ended.
 func hangs(s *scenarios.Scenario, why error) seen {
-	out := seen{Faulty: []violation{{Property: checker.Progress, Class: search.NeverEnded, Reason: why.Error(), Faults: Hazards(s.Faults)}}}
+	out := seen{Faulty: []violation{{Property: checker.Progress, Class: search.NeverEnded, Reason: why.Error(), Faults: search.Hazards(s.Faults)}}}
 	if source, err := s.YAML(); err == nil {
 		out.Source = string(source)
 	}
 	return out
-}
-
-// Hazards are the kinds of faults, sorted.
-func Hazards(all []faults.Spec) []string {
-	names := []string{}
-	for _, f := range all {
-		names = append(names, faults.Hazard(f))
-	}
-	slices.Sort(names)
-	return slices.Compact(names)
 }

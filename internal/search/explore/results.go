@@ -1,3 +1,5 @@
+// Package explore looks for unknown violations of a lock: it plays random
+// scenarios, and groups the violations by cause.
 package explore
 
 import (
@@ -38,15 +40,11 @@ type Results struct {
 	Shards []Results `json:"shards,omitempty"`
 }
 
-// Found is a cause and how often it was seen.
+// Found is a cause and its first run.
 type Found struct {
 	Key string `json:"key"`
-	search.Cause
-	Count     int    `json:"count"`
+	search.Find
 	FirstSeed uint64 `json:"first_seed"` // the lowest
-	// Under is the key of the simplest cause seen that explains this one; empty
-	// when that is this one.
-	Under string `json:"under,omitempty"`
 	// Scenario and History are files of the first seed, relative to the
 	// directory of the results.
 	Scenario string `json:"scenario,omitempty"`
@@ -56,31 +54,10 @@ type Found struct {
 	HistorySHA256 string `json:"history_sha256,omitempty"`
 	// Known says that it was found before, see [markKnown].
 	Known bool `json:"known,omitempty"`
-	// Shrunk is the smallest form of that run; nil without a try, or after one in vain.
-	Shrunk *Shrunk `json:"shrunk,omitempty"`
 }
 
-// Shrunk is the smallest run of a cause.
-type Shrunk struct {
-	search.Cause             // that is left: often fewer faults
-	Seed         uint64      `json:"seed"`
-	Before       search.Size `json:"before"` // of the first run
-	Size         search.Size `json:"size"`
-	Reason       string      `json:"reason"` // of the verdict
-	// Scenario, History and Story are files, relative to the directory of the
-	// results; the last one tells what happens, and has a test to paste.
-	Scenario string `json:"scenario,omitempty"`
-	History  string `json:"history,omitempty"`
-	Story    string `json:"story,omitempty"`
-}
-
-// Least is the cause with the fewest faults that is known to do.
-func (f Found) Least() search.Cause {
-	if f.Shrunk != nil {
-		return f.Shrunk.Cause
-	}
-	return f.Cause
-}
+// Name implements [search.Finding].
+func (f *Found) Name() string { return f.Key }
 
 // Strikes says in how many runs a fault struck.
 type Strikes struct {
@@ -88,32 +65,11 @@ type Strikes struct {
 	Runs  int    `json:"runs"`
 }
 
-// Subsume names for every cause a simpler one that explains it: the same violation after
-// some of the same faults. It sorts the causes: simple ones first, and of those the ones
-// with the smallest runs.
+// Subsume names for every cause a simpler one that explains it, and sorts the causes:
+// simple ones first, and of those the ones with the smallest runs.
 func Subsume(causes []Found) {
-	slices.SortFunc(causes, func(a, b Found) int {
-		return cmp.Or(search.Simpler(a.Least(), b.Least()), smaller(a.Shrunk, b.Shrunk), search.Simpler(a.Cause, b.Cause))
-	})
-	for i := range causes {
-		causes[i].Under = ""
-		for _, c := range causes[:i] {
-			if c.Under == "" && (c.Least().Explains(causes[i].Cause) || c.Least().Explains(causes[i].Least())) {
-				causes[i].Under = c.Key
-				break
-			}
-		}
-	}
-}
-
-func smaller(a, b *Shrunk) int {
-	switch {
-	case a != nil && b != nil && a.Size.Less(b.Size):
-		return -1
-	case a != nil && b != nil && b.Size.Less(a.Size):
-		return 1
-	}
-	return 0
+	slices.SortFunc(causes, func(a, b Found) int { return search.SimplestFirst(&a, &b) })
+	search.Explain(search.Pointers(causes))
 }
 
 // markKnown marks the causes that a known one explains.
@@ -141,31 +97,18 @@ func Distinct(causes []Found) []Found {
 	return some
 }
 
+// Hits counts the strikes of each fault in each phase.
+func (r Results) Hits() draw.Coverage {
+	all := draw.Coverage{}
+	for _, c := range r.Coverage {
+		all[c.Cell] = c.Hits
+	}
+	return all
+}
+
 // Finds are the distinct causes that were not known before.
 func Finds(causes []Found) []Found {
 	return slices.DeleteFunc(Distinct(causes), func(c Found) bool { return c.Known })
-}
-
-// byFaults groups the distinct causes by their faults. The faults before most violations
-// come first.
-func byFaults(causes []Found) [][]Found {
-	var groups [][]Found
-	at, total := map[string]int{}, map[string]int{}
-	for _, c := range Distinct(causes) {
-		after := c.Least().After()
-		i, known := at[after]
-		if !known {
-			i = len(groups)
-			at[after] = i
-			groups = append(groups, nil)
-		}
-		groups[i] = append(groups[i], c)
-		total[after] += c.Count
-	}
-	slices.SortStableFunc(groups, func(a, b []Found) int {
-		return total[b[0].Least().After()] - total[a[0].Least().After()]
-	})
-	return groups
 }
 
 // Tally adds up what runs have shown, in any order.
@@ -206,7 +149,7 @@ func (t *Tally) found(seed uint64, s Seen) {
 	key := s.Cause.Key()
 	f := t.causes[key]
 	if f == nil {
-		f = &Found{Key: key, Cause: *s.Cause, FirstSeed: seed}
+		f = &Found{Key: key, Find: search.Find{Cause: *s.Cause}, FirstSeed: seed}
 		t.causes[key] = f
 	}
 	f.Count++

@@ -1,7 +1,6 @@
 package explore_test
 
 import (
-	"math"
 	"slices"
 	"testing"
 
@@ -36,15 +35,6 @@ func TestCausesAreFolded(t *testing.T) {
 		want := []string{"exclusion_lease-outlived_crash_reset", "exclusion_lease-outlived_pause", "progress_delay_pause"}
 		if !slices.Equal(keys, want) || counts != len(seen) || r.Violated != len(seen) || len(r.Causes) != 5 {
 			t.Fatalf("%v: %v, %d runs of %d", seen, keys, counts, r.Violated)
-		}
-	}
-}
-
-// The bound must be the one of Clopper and Pearson, about three in n.
-func TestUpperBound(t *testing.T) {
-	for n, want := range map[int]float64{0: 1, 1: 0.95, 10: 0.2589, 59: 0.0495, 100: 0.02951, 100_000: 2.9957e-5} {
-		if got := explore.UpperBound(n); math.Abs(got-want) > 0.001*want+1e-9 {
-			t.Errorf("after %d runs: %g, not %g", n, got, want)
 		}
 	}
 }

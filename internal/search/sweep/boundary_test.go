@@ -85,7 +85,7 @@ func TestChanceHasNoBoundary(t *testing.T) {
 		if err != nil || len(found) > 0 {
 			t.Errorf("%d seeds: boundaries %+v, %v", seeds, found, err)
 		}
-		said := strings.Join(r.sentences(), "\n")
+		said := strings.Join(r.Sentences(), "\n")
 		if strings.Contains(said, "begin") || !strings.Contains(said, "a bound and not a safe value") {
 			t.Errorf("%d seeds: %s", seeds, said)
 		}

@@ -21,7 +21,7 @@ var Kind = search.Kind[*Result]{
 	Name:     kindName,
 	Patterns: []string{pictureFile},
 	Write: func(dir suite.Dir, r *Result) error {
-		picture, err := r.picture()
+		picture, err := r.Picture()
 		if err != nil {
 			return err
 		}

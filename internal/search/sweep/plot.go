@@ -15,9 +15,9 @@ import (
 // red is the colour of the second line of a plot.
 var red = color.NRGBA{R: 0xb6, G: 0x3b, B: 0x3b, A: 0xff}
 
-// picture is the sweep as an SVG file: a curve with its intervals, or a heat
+// Picture is the sweep as an SVG file: a curve with its intervals, or a heat
 // map.
-func (r *Result) picture() ([]byte, error) {
+func (r *Result) Picture() ([]byte, error) {
 	drawing := r.curve
 	if len(r.plan.Axes) == 2 {
 		drawing = r.heatMap

@@ -1,8 +1,6 @@
 package sweep
 
-import (
-	"github.com/holdfast-go/holdfast/internal/search"
-)
+import "github.com/holdfast-go/holdfast/internal/search"
 
 // Result is the result of a sweep, or of some of its shards.
 type Result struct {
@@ -59,8 +57,8 @@ func chanceOf(p proportion) Chance {
 	return Chance{p.share(), low, high}
 }
 
-// interruptedWords say that a result is interrupted.
-const interruptedWords = "Interrupted: not everything was played, or where overlaps begin was not found"
+// InterruptedWords say that a result is interrupted.
+const InterruptedWords = "Interrupted: not everything was played, or where overlaps begin was not found"
 
 // newResult is the result of the shard of a plan in which nothing has been played.
 func newResult(o Options) (*Result, error) {
@@ -91,3 +89,6 @@ func (r *Result) take(counts []Count) {
 		r.Points = append(r.Points, point)
 	}
 }
+
+// Question is the question that the sweep answers: the title of its scenario.
+func (r *Result) Question() string { return r.plan.Scenario.Title }

@@ -89,8 +89,8 @@ func TestOverlapsBeginAtTheLease(t *testing.T) {
 			t.Errorf("%s", r.plan.boundaryWords(b))
 		}
 	}
-	if want := "with a lease of 2 s, overlaps begin between a pause of "; !slices.ContainsFunc(r.sentences(), func(s string) bool { return strings.HasPrefix(s, want) }) {
-		t.Errorf("%q", r.sentences())
+	if want := "with a lease of 2 s, overlaps begin between a pause of "; !slices.ContainsFunc(r.Sentences(), func(s string) bool { return strings.HasPrefix(s, want) }) {
+		t.Errorf("%q", r.Sentences())
 	}
 }
 

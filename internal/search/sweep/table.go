@@ -7,8 +7,8 @@ import (
 	"strconv"
 )
 
-// table is the result in rows of words, the first of them the headings.
-func (r *Result) table() [][]string {
+// Table is the result in rows of words, the first of them the headings.
+func (r *Result) Table() [][]string {
 	var head []string
 	for _, a := range r.plan.Axes {
 		head = append(head, a.Param.label)
@@ -26,9 +26,9 @@ func (r *Result) table() [][]string {
 	return rows
 }
 
-// sentences sum up the result: the least and the greatest probability of an
+// Sentences sum up the result: the least and the greatest probability of an
 // overlap, that of a lost update, the boundaries, and missing shards.
-func (r *Result) sentences() []string {
+func (r *Result) Sentences() []string {
 	points := r.plan.Points()
 	least, most := -1, 0
 	for i, p := range r.Points {

@@ -3,9 +3,7 @@ package draw
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"slices"
-	"text/tabwriter"
 
 	"github.com/holdfast-go/holdfast/checker/history"
 )
@@ -76,25 +74,6 @@ func (c Coverage) Counts() []Count {
 		return cmp.Or(cmp.Compare(a.Fault, b.Fault), slices.Index(Phases, a.Phase)-slices.Index(Phases, b.Phase))
 	})
 	return counts
-}
-
-// Table prints how often each fault struck in each phase. A hole is a dot, an
-// impossible cell a dash.
-func (c Coverage) Table(w io.Writer, faults []string) error {
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprint(tw, "fault\t")
-	for _, p := range Phases {
-		fmt.Fprintf(tw, "%s\t", p)
-	}
-	fmt.Fprintln(tw)
-	for _, f := range faults {
-		fmt.Fprintf(tw, "%s\t", f)
-		for _, p := range Phases {
-			fmt.Fprintf(tw, "%s\t", c.Mark(f, p))
-		}
-		fmt.Fprintln(tw)
-	}
-	return tw.Flush()
 }
 
 // Mark is the number of hits of a cell, a dot for a hole and a dash for a cell that

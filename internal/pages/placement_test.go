@@ -1,4 +1,4 @@
-package placed
+package pages
 
 import (
 	"bytes"
@@ -18,10 +18,10 @@ func TestFindsHaveDiagrams(t *testing.T) {
 	source, err := scenarios.Source("holder-pause")
 	must.Succeed(t, err)
 	src := string(source)
-	r := Results{Results: exhaustive.Results{Lock: "set-px", Bases: []exhaustive.BaseCounts{{Name: "one-holder"}}, Violated: []exhaustive.Cause{
-		{Property: checker.Exclusion, Class: "overlap", Faults: []string{"pause"}, Count: 3, First: "one", Source: src, Shrunk: &exhaustive.Shrunk{Faults: []string{"pause"}, Source: src}},
-		{Property: checker.Errors, Class: "late", Faults: []string{"pause"}, Count: 2, First: "two", Source: src},
-		{Property: checker.Progress, Class: search.NeverEnded, Faults: []string{"crash"}, Count: 1, First: "three", Source: src},
+	r := Placement{Results: exhaustive.Results{Lock: "set-px", Bases: []exhaustive.BaseCounts{{Name: "one-holder"}}, Violated: []exhaustive.Cause{
+		{Find: search.Find{Cause: search.Cause{Property: checker.Exclusion, Class: "overlap", Faults: []string{"pause"}}, Count: 3, Shrunk: &search.Shrunk{Source: src}}, First: "one", Source: src},
+		{Find: search.Find{Cause: search.Cause{Property: checker.Errors, Class: "late", Faults: []string{"pause"}}, Count: 2}, First: "two", Source: src},
+		{Find: search.Find{Cause: search.Cause{Property: checker.Progress, Class: search.NeverEnded, Faults: []string{"crash"}}, Count: 1}, First: "three", Source: src},
 	}}}
 	var b bytes.Buffer
 	must.Succeed(t, r.HTML(&b))
@@ -49,7 +49,7 @@ func TestAShardIsNotAll(t *testing.T) {
 		shard, of int
 		want      string
 	}{{0, 0, "This is no sample: every single fault"}, {1, 1, "This is no sample: every single fault"}, {2, 16, "This is shard 2 of 16. All shards together"}} {
-		r := Results{Results: exhaustive.Results{Envelope: search.Envelope{Shard: c.shard, Of: c.of}, Lock: "set-px"}}
+		r := Placement{Results: exhaustive.Results{Envelope: search.Envelope{Shard: c.shard, Of: c.of}, Lock: "set-px"}}
 		if got := r.page().Bound[0]; !strings.HasPrefix(got, c.want) {
 			t.Errorf("shard %d of %d: %s", c.shard, c.of, got)
 		}

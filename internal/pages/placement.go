@@ -1,6 +1,4 @@
-// Package placed shrinks the finds of exhaustive placement, and renders what it has shown
-// as one page: it needs more than locktest may link.
-package placed
+package pages
 
 import (
 	"cmp"
@@ -13,11 +11,9 @@ import (
 
 	"github.com/holdfast-go/holdfast/faults"
 	"github.com/holdfast-go/holdfast/internal/english"
-	"github.com/holdfast-go/holdfast/internal/pages/searches"
 	"github.com/holdfast-go/holdfast/internal/play"
 	"github.com/holdfast-go/holdfast/internal/search"
 	"github.com/holdfast-go/holdfast/internal/search/exhaustive"
-	"github.com/holdfast-go/holdfast/internal/search/explore"
 	"github.com/holdfast-go/holdfast/internal/suite"
 	"github.com/holdfast-go/holdfast/internal/version"
 	"github.com/holdfast-go/holdfast/reports/results"
@@ -25,32 +21,32 @@ import (
 	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
 
-// Results are results with a page.
-type Results struct {
+// Placement has the results of exhaustive placement.
+type Placement struct {
 	exhaustive.Results
 	Dir suite.Dir `json:"-"` // where they are stored; empty before
 }
 
 // HTML writes the results as one page.
-func (r Results) HTML(w io.Writer) error { return r.page().HTML(w) }
+func (r Placement) HTML(w io.Writer) error { return r.page().HTML(w) }
 
-func (r Results) page() searches.Page {
+func (r Placement) page() Page {
 	t := r.Total()
 	_, leftOut := r.leftOut()
 	what := "single fault"
 	if r.Depth > 1 {
 		what = "pair of faults"
 	}
-	p := searches.Page{
+	p := Page{
 		Kind: "exhaustive placement", Asked: fmt.Sprintf("Which %s, at which moment, makes %s break a promise?", what, r.Lock),
-		Command: r.Command, Version: r.Version, Tone: searches.Good, Defects: slices.Concat(r.Defects, r.Audit.Differences),
+		Command: r.Command, Version: r.Version, Tone: Good, Defects: slices.Concat(r.Defects, r.Audit.Differences),
 		Answer: fmt.Sprintf("%s in %s: %d broke a promise that the lock could have kept, by %s.",
 			english.Count(t.Played, "run"), english.Count(len(r.Bases), "small workload"), t.Violated, english.Count(len(r.Violated), "cause")),
-		Numbers: []searches.Number{
+		Numbers: []Number{
 			{Value: fmt.Sprint(t.Played), Label: "placements played"},
-			{Value: fmt.Sprint(t.Violated), Label: "broke a promise", Tone: searches.Some(t.Violated, searches.Attention)},
-			{Value: fmt.Sprint(t.Inherent), Label: "inherent: no lock with these claims could have avoided it", Tone: searches.Some(t.Inherent, searches.Argued)},
-			{Value: fmt.Sprint(t.Unknown), Label: "proved nothing", Tone: searches.Some(t.Unknown, searches.Argued)},
+			{Value: fmt.Sprint(t.Violated), Label: "broke a promise", Tone: Some(t.Violated, Attention)},
+			{Value: fmt.Sprint(t.Inherent), Label: "inherent: no lock with these claims could have avoided it", Tone: Some(t.Inherent, Argued)},
+			{Value: fmt.Sprint(t.Unknown), Label: "proved nothing", Tone: Some(t.Unknown, Argued)},
 			{Value: fmt.Sprint(leftOut), Label: "left out by a rule"},
 			{Value: english.Span(time.Duration(r.WallMS) * time.Millisecond), Label: "of real time"},
 		},
@@ -61,35 +57,35 @@ func (r Results) page() searches.Page {
 	}
 	if n := r.Audit.Played; n > 0 && len(r.Audit.Differences) == 0 {
 		p.Bound = append(p.Bound, fmt.Sprintf("The audit played %s that a rule had left out, and found no difference. With 95 %% confidence fewer than 1 in %.0f of those left out would differ.",
-			english.Count(n, "placement"), 1/explore.UpperBound(n)))
+			english.Count(n, "placement"), 1/search.UpperBound(n)))
 	}
 	switch {
 	case t.Violated > 0 || len(p.Defects) > 0:
-		p.Tone = searches.Attention
+		p.Tone = Attention
 	case t.Played == t.Unknown:
-		p.Tone = searches.Argued
+		p.Tone = Argued
 	}
 	if r.Interrupted {
 		p.Interrupted = "Interrupted: not all placements were played."
 	}
-	p.Causes = searches.Largest(slices.Concat(groups(r.Violated, ""), groups(r.Inherent, "inherent")))
+	p.Causes = Largest(slices.Concat(groups(r.Violated, ""), groups(r.Inherent, "inherent")))
 	for _, c := range r.Violated {
 		if c.Under == "" {
-			p.Finds = append(p.Finds, r.find(c, len(p.Finds) < searches.MostDrawn))
+			p.Finds = append(p.Finds, r.find(c, len(p.Finds) < MostDrawn))
 		}
 	}
 	if len(r.Places) > 0 {
 		p.Maps = append(p.Maps, r.placesMap())
 	}
-	rows := r.Counts()
-	p.Tables = []searches.Table{{Title: "Workloads", Words: 1, Head: rows[0], Rows: rows[1:], Note: "Placements that a rule leaves out are not played."}}
+	rows := r.counts()
+	p.Tables = []Table{{Title: "Workloads", Words: 1, Head: rows[0], Rows: rows[1:], Note: "Placements that a rule leaves out are not played."}}
 	p.NotPlayed = r.open()
 	p.Lacks(r.Lacks())
 	return p
 }
 
 // leftOut counts the placements that each rule leaves out, and all together.
-func (r Results) leftOut() (by map[string]int, sum int) {
+func (r Placement) leftOut() (by map[string]int, sum int) {
 	by = map[string]int{}
 	for _, b := range r.Bases {
 		for rule, n := range b.NotPlayed {
@@ -105,53 +101,46 @@ func (r Results) leftOut() (by map[string]int, sum int) {
 }
 
 // groups are the causes, those after the same faults together.
-func groups(causes []exhaustive.Cause, remark string) []searches.Group {
-	var all []searches.Group
-	for _, c := range causes {
-		row := searches.Cause{Count: c.Count, What: fmt.Sprintf("%s: %s", c.Property, c.Reason), Where: "mostly " + c.MostlyAt(), Remark: remark}
-		switch {
-		case remark != "":
-		case c.Under != "":
-			row.Find, row.Remark = c.Under, "explained by "+c.Under
-		default:
-			row.Find = c.First
+func groups(causes []exhaustive.Cause, remark string) (all []Group) {
+	for _, group := range search.ByFaults(search.Pointers(causes)) {
+		g := Group{Title: group[0].Least().After()}
+		for _, c := range group {
+			row := Cause{Count: c.Count, What: fmt.Sprintf("%s: %s", c.Property, c.Reason), Where: "mostly " + mostlyAt(*c), Remark: remark}
+			switch {
+			case remark != "":
+			case c.Under != "":
+				row.Find, row.Remark = c.Under, "explained by "+c.Under
+			default:
+				row.Find = c.First
+			}
+			g.Rows = append(g.Rows, row)
 		}
-		title := cmp.Or(english.And(c.Least().Faults), "no fault")
-		i := slices.IndexFunc(all, func(g searches.Group) bool { return g.Title == title })
-		if i < 0 {
-			i = len(all)
-			all = append(all, searches.Group{Title: title})
-		}
-		all[i].Rows = append(all[i].Rows, row)
+		all = append(all, g)
 	}
 	return all
 }
 
 // find describes a cause. Where drawn says so, it has diagrams of the smallest run
 // and of the first.
-func (r Results) find(c exhaustive.Cause, drawn bool) searches.Find {
-	f := searches.Find{Key: c.First, Tone: searches.Attention, Title: fmt.Sprintf("%s after %s", english.Upper(string(c.Property)), c.Least().After()), Why: english.Upper(c.Reason) + "."}
+func (r Placement) find(c exhaustive.Cause, drawn bool) Find {
+	f := newFind(c.First, fmt.Sprintf("%s after %s", c.Property, c.Least().After()), c.Reason, c.Shrunk)
 	source, file := c.Source, c.File
-	if s := c.Shrunk; s != nil {
-		f.Why = english.Upper(cmp.Or(s.Reason, c.Reason)) + "."
-		source, file = s.Source, s.File
-		f.Sizes = searches.Sizes(s.Before, s.Size)
-		f.Texts = append(f.Texts, searches.Text{Title: "The full story, with a regression test", Body: s.Story, Folded: true})
+	if c.Shrunk != nil {
+		source, file = c.Shrunk.Source, c.Shrunk.Scenario
 	}
 	if c.When != "" {
 		f.Why += " The first such run has a " + c.When + "."
 	}
-	switch {
-	case !drawn || c.Class == search.NeverEnded:
-	case c.Shrunk != nil:
-		r.draw(&f, "The smallest run that shows it", source)
-		r.draw(&f, "The first run that showed it", c.Source)
-	default:
-		r.draw(&f, "The first run that showed it", source)
+	if drawn && c.Class != search.NeverEnded {
+		if c.Shrunk != nil {
+			r.draw(&f, smallestRun, source)
+		}
+		r.draw(&f, firstRun, c.Source)
 	}
-	if source != "" {
-		f.Texts = append(f.Texts, searches.Text{Title: "The scenario, as a file", Body: source, Folded: true})
+	if c.Shrunk != nil {
+		f.fold(story, c.Shrunk.Told)
 	}
+	f.fold(scenarioFile, source)
 	if file != "" {
 		f.Command = fmt.Sprintf("holdfast run %s --lock %s --seed %d", r.Dir.Command(file), r.Lock, exhaustive.Seed)
 	}
@@ -161,7 +150,7 @@ func (r Results) find(c exhaustive.Cause, drawn bool) searches.Find {
 // draw replays a scenario and adds the diagram to a find. The run ends, because it
 // ended when a worker played it: one seed gives one history. A scenario that does
 // not replay adds nothing.
-func (r Results) draw(f *searches.Find, title, source string) {
+func (r Placement) draw(f *Find, title, source string) {
 	a := suite.Answer{Run: results.Run{Lock: r.Lock, World: "sim", Seed: exhaustive.Seed}}
 	j := suite.Job{File: "find.yaml", Source: source, Lock: r.Lock, Seed: exhaustive.Seed, Judge: true}
 	s, played := a.Play(j, func(run func()) { run() }, func(s *scenarios.Scenario, l *locks.Subject) (*play.Played, error) {
@@ -175,10 +164,10 @@ func (r Results) draw(f *searches.Find, title, source string) {
 }
 
 // placesMap says how the runs ended whose last fault struck at a kind of moment.
-func (r Results) placesMap() searches.Map {
-	m := searches.Map{Title: "Which fault at which moment", Corner: "fault",
+func (r Placement) placesMap() Map {
+	m := Map{Title: "Which fault at which moment", Corner: "fault",
 		Note: "How many runs had this fault at this kind of moment, and of those, how many broke a promise. With two faults in a run, it is the later one.",
-		Legend: []searches.Cell{{Text: "3 of 8", Class: "bad", Title: "so many runs broke a promise that the lock could have kept"}, {Text: "2 of 8", Class: "warn", Title: "inherent violations alone"},
+		Legend: []Cell{{Text: "3 of 8", Class: "bad", Title: "so many runs broke a promise that the lock could have kept"}, {Text: "2 of 8", Class: "warn", Title: "inherent violations alone"},
 			{Text: "8", Class: "ok", Title: "no run broke a promise"}, {Text: "8", Class: "hole", Title: "no run proved anything"}, {Text: "–", Class: "none", Title: "nothing was played there"}}}
 	columns := map[string]bool{}
 	for _, p := range r.Places {
@@ -187,13 +176,13 @@ func (r Results) placesMap() searches.Map {
 	m.Columns = slices.SortedFunc(maps.Keys(columns), inOrder)
 	for i, p := range r.Places {
 		if i == 0 || r.Places[i-1].Fault != p.Fault {
-			row := searches.MapRow{Name: p.Fault, Cells: make([]searches.Cell, len(m.Columns))}
+			row := MapRow{Name: p.Fault, Cells: make([]Cell, len(m.Columns))}
 			for k := range row.Cells {
-				row.Cells[k] = searches.Cell{Text: "–", Class: "none"}
+				row.Cells[k] = Cell{Text: "–", Class: "none"}
 			}
 			m.Rows = append(m.Rows, row)
 		}
-		c := searches.Cell{Text: fmt.Sprint(p.Played), Class: "ok", Title: fmt.Sprintf("%s, %s: %s, %d violated, %d inherent, %d proved nothing",
+		c := Cell{Text: fmt.Sprint(p.Played), Class: "ok", Title: fmt.Sprintf("%s, %s: %s, %d violated, %d inherent, %d proved nothing",
 			p.Fault, p.At, english.Count(p.Played, "run"), p.Violated, p.Inherent, p.Unknown)}
 		switch {
 		case p.Violated > 0:
@@ -225,7 +214,7 @@ func inOrder(a, b string) int {
 }
 
 // open lists the questions that the placements leave open.
-func (r Results) open() []string {
+func (r Placement) open() []string {
 	var all []string
 	rules, _ := r.leftOut()
 	for _, rule := range slices.Sorted(maps.Keys(rules)) {

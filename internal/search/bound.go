@@ -1,6 +1,4 @@
-// Package explore looks for unknown violations of a lock: it plays random
-// scenarios, and groups the violations by cause.
-package explore
+package search
 
 import "math"
 

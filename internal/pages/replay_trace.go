@@ -1,4 +1,4 @@
-package inside
+package pages
 
 import (
 	"cmp"
@@ -22,7 +22,7 @@ type traceLine struct {
 
 // WriteTrace writes every message up to the moment of the stop, one line each,
 // and the faults between them.
-func (r *Run) WriteTrace(out io.Writer) {
+func (r *Replay) WriteTrace(out io.Writer) {
 	var lines []traceLine
 	told := reports.Narrate(&history.History{Events: r.Faults})
 	for i, e := range r.Faults {
@@ -53,10 +53,10 @@ func (r *Run) WriteTrace(out io.Writer) {
 }
 
 // after reports whether a time of the run is after the moment of the stop.
-func (r *Run) after(at time.Duration) bool { return r.State != nil && at > r.State.At }
+func (r *Replay) after(at time.Duration) bool { return r.State != nil && at > r.State.At }
 
 // cells are the columns of a message.
-func (r *Run) cells(m sim.Message) []string {
+func (r *Replay) cells(m sim.Message) []string {
 	what := m.Text
 	if notes := r.notes(m); notes != "" {
 		what = strings.TrimSpace(what + "  [" + notes + "]")
@@ -78,7 +78,7 @@ func isMessage(m sim.Message) bool {
 
 // notes describe the unusual facts about a message, with the fault that caused
 // them.
-func (r *Run) notes(m sim.Message) string {
+func (r *Replay) notes(m sim.Message) string {
 	var all []string
 	if m.Paused {
 		all = append(all, m.From+" is paused")
@@ -123,7 +123,7 @@ func hindered(toxic string) string {
 
 // by names the faults that began or ended at an instant, "" for none. Virtual
 // time is exact, so they caused everything that happened at that instant.
-func (r *Run) by(t time.Time) string {
+func (r *Replay) by(t time.Time) string {
 	var names []string
 	for _, e := range r.Faults {
 		if e.Fault.Phase != history.PhaseFailed && e.Time == int64(t.Sub(r.Start)) {

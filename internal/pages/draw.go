@@ -1,9 +1,12 @@
-package searches
+package pages
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/holdfast-go/holdfast/checker/history"
+	"github.com/holdfast-go/holdfast/internal/english"
+	"github.com/holdfast-go/holdfast/internal/search"
 	"github.com/holdfast-go/holdfast/reports"
 	"github.com/holdfast-go/holdfast/reports/results"
 )
@@ -16,6 +19,35 @@ const (
 	mostBytes = 3 << 20 // of all diagrams of a page
 	sentences = 14      // of a story
 )
+
+// Titles of the diagrams and the texts of a find.
+const (
+	smallestRun  = "The smallest run that shows it"
+	firstRun     = "The first run that showed it"
+	scenarioFile = "The scenario, as a file"
+	story        = "The full story, with a regression test"
+)
+
+// newFind begins to describe a find: the reason is that of its first run.
+func newFind(key, title, reason string, s *search.Shrunk) Find {
+	f := Find{Key: key, Title: english.Upper(title), Tone: Attention}
+	if s != nil {
+		reason = cmp.Or(s.Reason, reason)
+		f.Sizes = []Size{{"clients", s.Before.Clients, s.Size.Clients}, {"holds", s.Before.Holds, s.Size.Holds},
+			{"operations", s.Before.Ops, s.Size.Ops}, {"faults", s.Before.Faults, s.Size.Faults}}
+	}
+	if reason != "" {
+		f.Why = english.Upper(reason) + "."
+	}
+	return f
+}
+
+// fold adds a text that the page folds, unless it is empty.
+func (f *Find) fold(title, body string) {
+	if body != "" {
+		f.Texts = append(f.Texts, Text{Title: title, Body: body, Folded: true})
+	}
+}
 
 // Draw adds the space-time diagram of a run to a find. The first diagram is open and
 // brings the story of its run; later ones are folded. A history without operations

@@ -1,4 +1,4 @@
-package explore
+package pages
 
 import (
 	"cmp"
@@ -12,7 +12,8 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/internal/english"
-	"github.com/holdfast-go/holdfast/internal/pages/searches"
+	"github.com/holdfast-go/holdfast/internal/search"
+	"github.com/holdfast-go/holdfast/internal/search/explore"
 	"github.com/holdfast-go/holdfast/internal/search/explore/draw"
 	"github.com/holdfast-go/holdfast/internal/suite"
 	"github.com/holdfast-go/holdfast/reports/results"
@@ -20,49 +21,49 @@ import (
 
 // HTML writes the results as one page, with the pictures of the finds whose
 // histories are in the directory.
-func (p Printed) HTML(w io.Writer) error { return p.page().HTML(w) }
+func (p Exploration) HTML(w io.Writer) error { return p.page().HTML(w) }
 
-func (p Printed) page() searches.Page {
-	distinct := Distinct(p.Causes)
-	page := searches.Page{
+func (p Exploration) page() Page {
+	distinct := explore.Distinct(p.Causes)
+	page := Page{
 		Kind: "exploration", Asked: fmt.Sprintf("Does %s break a promise under faults that are drawn at random?", p.Lock),
-		Command: p.Command, Version: p.Version, Answer: p.totals(), Tone: searches.Good, Defects: p.Defects,
-		Numbers: []searches.Number{
+		Command: p.Command, Version: p.Version, Answer: p.Totals(), Tone: Good, Defects: p.Defects,
+		Numbers: []Number{
 			{Value: fmt.Sprint(p.Runs), Label: "runs played"},
-			{Value: fmt.Sprint(p.Violated), Label: "runs broke a promise", Tone: searches.Some(p.Violated, searches.Attention)},
-			{Value: fmt.Sprint(len(distinct)), Label: "hazards: different violations, or after different faults", Tone: searches.Some(len(distinct), searches.Attention)},
-			{Value: fmt.Sprint(p.Unknown), Label: "runs proved nothing", Tone: searches.Some(p.Unknown, searches.Argued)},
-			{Value: span(p.VirtualMS), Label: "of virtual time"},
+			{Value: fmt.Sprint(p.Violated), Label: "runs broke a promise", Tone: Some(p.Violated, Attention)},
+			{Value: fmt.Sprint(len(distinct)), Label: "hazards: different violations, or after different faults", Tone: Some(len(distinct), Attention)},
+			{Value: fmt.Sprint(p.Unknown), Label: "runs proved nothing", Tone: Some(p.Unknown, Argued)},
+			{Value: explore.Span(p.VirtualMS), Label: "of virtual time"},
 		},
 		Bound: []string{p.bound()},
 	}
 	switch {
 	case p.Violated > 0 || len(p.Defects) > 0:
-		page.Tone = searches.Attention
+		page.Tone = Attention
 	case p.Runs == p.Unknown:
-		page.Tone = searches.Argued
+		page.Tone = Argued
 	}
 	if p.Interrupted {
 		page.Interrupted = "Interrupted: not all runs were played, or not all finds made small."
 	}
-	for _, group := range byFaults(p.Causes) {
-		g := searches.Group{Title: group[0].Least().After()}
+	for _, group := range search.ByFaults(search.Pointers(distinct)) {
+		g := Group{Title: group[0].Least().After()}
 		for _, c := range group {
-			row := searches.Cause{Count: c.Count, What: c.Least().Violation(), Where: fmt.Sprintf("first with seed %d", c.FirstSeed)}
+			row := Cause{Count: c.Count, What: c.Least().Violation(), Where: fmt.Sprintf("first with seed %d", c.FirstSeed)}
 			if c.Known {
 				row.Remark = "known before"
 			} else {
 				row.Find = c.Key
-				page.Finds = append(page.Finds, p.find(c, len(page.Finds) < searches.MostDrawn))
+				page.Finds = append(page.Finds, p.find(*c, len(page.Finds) < MostDrawn))
 			}
 			g.Rows = append(g.Rows, row)
 		}
 		page.Causes = append(page.Causes, g)
 	}
-	searches.Largest(page.Causes)
+	Largest(page.Causes)
 	page.Maps = append(page.Maps, p.coverageMap())
-	if len(p.Catalogue) > 0 {
-		page.Tables = append(page.Tables, p.recallTable())
+	if rows, _ := p.recalled(); len(rows) > 1 {
+		page.Tables = append(page.Tables, Table{Title: "Hazards of the catalogue", Note: "Which of them came by themselves.", Words: 5, Head: rows[0], Rows: rows[1:]})
 	}
 	page.NotPlayed = p.open()
 	page.Lacks(p.Lacks())
@@ -70,12 +71,12 @@ func (p Printed) page() searches.Page {
 }
 
 // bound says what the number of runs supports.
-func (r Results) bound() string {
+func (r Exploration) bound() string {
 	judged := r.Runs - r.Unknown
 	if judged == 0 {
 		return "No run could be judged, and so the exploration supports nothing."
 	}
-	one := fmt.Sprintf("1 in %.0f", 1/UpperBound(judged))
+	one := fmt.Sprintf("1 in %.0f", 1/search.UpperBound(judged))
 	if r.Violated == 0 {
 		return fmt.Sprintf("None of %s shows a violation. With 95 %% confidence fewer than %s runs like these has one.", english.Count(judged, "judged run"), one)
 	}
@@ -84,44 +85,42 @@ func (r Results) bound() string {
 }
 
 // find describes a cause. Where drawn says so, it has the diagrams of the stored histories.
-func (p Printed) find(c Found, drawn bool) searches.Find {
-	f := searches.Find{Key: c.Key, Title: english.Upper(c.Least().String()), Tone: searches.Attention}
-	scenario, recorded, seed := c.Scenario, c.History, c.FirstSeed
+func (p Exploration) find(c explore.Found, drawn bool) Find {
+	f := newFind(c.Key, c.Least().String(), "", c.Shrunk)
+	scenario, seed := c.Scenario, c.FirstSeed
 	if s := c.Shrunk; s != nil {
-		scenario, recorded, seed = s.Scenario, s.History, s.Seed
-		f.Why = english.Upper(s.Reason) + "."
-		f.Sizes = searches.Sizes(s.Before, s.Size)
+		scenario, seed = s.Scenario, s.Seed
 	}
 	if scenario != "" {
 		f.Command = fmt.Sprintf("holdfast run %s --lock %s --seed %d", p.Dir.Command(scenario), p.Lock, seed)
 	}
 	if drawn && c.Shrunk != nil {
-		p.draw(&f, "The smallest run that shows it", recorded)
-		p.draw(&f, fmt.Sprintf("The first run that showed it, seed %d", c.FirstSeed), c.History)
+		p.draw(&f, smallestRun, c.Shrunk.History)
+		p.draw(&f, fmt.Sprintf("%s, seed %d", firstRun, c.FirstSeed), c.History)
 	} else if drawn {
-		p.draw(&f, "The first run that showed it", recorded)
+		p.draw(&f, firstRun, c.History)
 	}
-	f.Texts = append(f.Texts, p.text("The scenario, as a file", scenario)...)
+	f.fold(scenarioFile, p.read(scenario))
 	if c.Shrunk != nil {
-		f.Texts = append(f.Texts, p.text("The full story, with a regression test", c.Shrunk.Story)...)
+		f.fold(story, p.read(c.Shrunk.Story))
 	}
 	return f
 }
 
-// text is a file of the directory, or nothing.
-func (p Printed) text(title, file string) []searches.Text {
+// read reads a file of the directory; empty if it is not there.
+func (p Exploration) read(file string) string {
 	if file == "" {
-		return nil
+		return ""
 	}
 	body, err := os.ReadFile(p.Dir.File(filepath.FromSlash(file)))
 	if err != nil {
-		return nil
+		return ""
 	}
-	return []searches.Text{{Title: title, Body: string(body), Folded: true}}
+	return string(body)
 }
 
 // draw adds the diagram of a stored history to a find, where the history is there.
-func (p Printed) draw(f *searches.Find, title, file string) {
+func (p Exploration) draw(f *Find, title, file string) {
 	if file == "" {
 		return
 	}
@@ -137,14 +136,14 @@ func (p Printed) draw(f *searches.Find, title, file string) {
 }
 
 // coverageMap says how often each fault struck in which phase.
-func (r Results) coverageMap() searches.Map {
-	hits, most := r.coverage(), 1
+func (r Exploration) coverageMap() Map {
+	hits, most := r.Hits(), 1
 	for _, n := range hits {
 		most = max(most, n)
 	}
-	m := searches.Map{Title: "Where the faults struck", Corner: "fault",
+	m := Map{Title: "Where the faults struck", Corner: "fault",
 		Note: "How often each fault struck a client in which phase of an operation. A fault that names no client strikes all of them.",
-		Legend: []searches.Cell{{Text: "12", Class: "n2", Title: "so often; darker is more often"}, {Text: "never", Class: "hole", Title: "a hole: it could have come, and did not"},
+		Legend: []Cell{{Text: "12", Class: "n2", Title: "so often; darker is more often"}, {Text: "never", Class: "hole", Title: "a hole: it could have come, and did not"},
 			{Text: "–", Class: "none", Title: "the fault cannot strike in this phase"}}}
 	for _, p := range draw.Phases {
 		m.Columns = append(m.Columns, string(p))
@@ -155,10 +154,10 @@ func (r Results) coverageMap() searches.Map {
 		runs[s.Fault] = s.Runs
 	}
 	for _, f := range r.Vocabulary.Faults {
-		row := searches.MapRow{Name: f}
+		row := MapRow{Name: f}
 		for _, p := range draw.Phases {
 			n := hits[draw.Cell{Fault: f, Phase: p}]
-			c := searches.Cell{Text: fmt.Sprint(n), Class: searches.Shade(n, most), Title: fmt.Sprintf("%s, %s: %s", f, p, english.Count(n, "time"))}
+			c := Cell{Text: fmt.Sprint(n), Class: Shade(n, most), Title: fmt.Sprintf("%s, %s: %s", f, p, english.Count(n, "time"))}
 			switch {
 			case n > 0:
 			case draw.Possible(f, p):
@@ -168,27 +167,14 @@ func (r Results) coverageMap() searches.Map {
 			}
 			row.Cells = append(row.Cells, c)
 		}
-		row.Cells = append(row.Cells, searches.Cell{Text: fmt.Sprint(runs[f]), Class: "none"})
+		row.Cells = append(row.Cells, Cell{Text: fmt.Sprint(runs[f]), Class: "none"})
 		m.Rows = append(m.Rows, row)
 	}
 	return m
 }
 
-// recallTable is the hazards of the catalogue.
-func (r Results) recallTable() searches.Table {
-	t := searches.Table{Title: "Hazards of the catalogue", Note: "Which of them came by themselves.", Words: 5, Head: []string{"scenario", "violated", "after", "came", "it takes"}}
-	for _, l := range r.Catalogue {
-		came, takes := "no", ""
-		if i := slices.IndexFunc(r.Causes, func(c Found) bool { return c.Key == l.By }); i >= 0 {
-			came, takes = fmt.Sprintf("with seed %d", r.Causes[i].FirstSeed), r.Causes[i].Least().After()
-		}
-		t.Rows = append(t.Rows, []string{l.Scenario, l.Violation(), l.After(), came, takes})
-	}
-	return t
-}
-
 // open lists the questions that the exploration leaves open.
-func (r Results) open() []string {
+func (r Exploration) open() []string {
 	var all []string
 	if r.Budget > 0 && r.Shard > 0 {
 		if n := (suite.Shard{Index: r.Shard, Of: max(r.Of, 1)}).Size(r.Budget) - r.Runs; n > 0 {
@@ -198,7 +184,7 @@ func (r Results) open() []string {
 	if r.IsShard() {
 		all = append(all, fmt.Sprintf("The runs of the other shards: this is shard %d of %d.", r.Shard, r.Of))
 	}
-	if n := len(r.coverage().Holes(r.Vocabulary.Faults)); n > 0 {
+	if n := len(r.Hits().Holes(r.Vocabulary.Faults)); n > 0 {
 		all = append(all, fmt.Sprintf("%s of a fault and a phase never came: the holes of the map.", english.Count(n, "pair")))
 	}
 	left := slices.DeleteFunc(draw.Names(), func(f string) bool { return slices.Contains(r.Vocabulary.Faults, f) })

@@ -1,7 +1,6 @@
-// Package searches renders the results of a search for violations as one HTML
-// page, in the style of the report of a run. Explorations, exhaustive placement
-// and the self-tests fill in a [Page].
-package searches
+// Package pages renders what commands show beside the reports of runs: the HTML pages of
+// searches, a replayed run in every detail, and the meaning of a name.
+package pages
 
 import (
 	"bytes"
@@ -10,7 +9,6 @@ import (
 	"html/template"
 	"io"
 
-	"github.com/holdfast-go/holdfast/internal/search"
 	"github.com/holdfast-go/holdfast/reports"
 )
 
@@ -20,7 +18,7 @@ var pageSource string
 //go:embed page.css
 var pageStyle string
 
-var page = template.Must(template.New("page").Parse(pageSource))
+var pageTemplate = template.Must(template.New("page").Parse(pageSource))
 
 // Tone classifies a page or a part of it.
 type Tone string
@@ -101,11 +99,6 @@ type Find struct {
 type Size struct {
 	What          string
 	Before, After int
-}
-
-// Sizes are the measures of a scenario before and after shrinking.
-func Sizes(before, after search.Size) []Size {
-	return []Size{{"clients", before.Clients, after.Clients}, {"holds", before.Holds, after.Holds}, {"operations", before.Ops, after.Ops}, {"faults", before.Faults, after.Faults}}
 }
 
 // Picture is a diagram with its caption.
@@ -194,7 +187,7 @@ func (p *Page) Lacks(part string) {
 // HTML writes the page. It needs no other file and no network.
 func (p Page) HTML(w io.Writer) error {
 	var b bytes.Buffer
-	err := page.Execute(&b, struct {
+	err := pageTemplate.Execute(&b, struct {
 		Page
 		Style    template.CSS
 		Patterns template.HTML

@@ -1,6 +1,4 @@
-// Package explain lists the names that the command line accepts, and explains
-// each on one screen: locks, mutants, scenarios, faults and properties.
-package explain
+package pages
 
 import (
 	"errors"
@@ -80,7 +78,7 @@ func List(w io.Writer, kind string) error {
 	return tw.Flush()
 }
 
-// Names are all words that [Text] explains.
+// Names are all words that [Explain] explains.
 func Names() []string {
 	all := slices.Concat(locks.Locks(), scenarios.Names())
 	for _, m := range locks.Mutants() {
@@ -95,11 +93,11 @@ func Names() []string {
 	return all
 }
 
-// Text explains a word, or fails with [ErrUnknown]. It explains each meaning of a
+// Explain explains a word, or fails with [ErrUnknown]. It explains each meaning of a
 // word that has several.
-func Text(w io.Writer, word string) error {
-	p := &page{w: w}
-	for _, k := range []func(*page, string){lock, mutant, scenario, fault, property} {
+func Explain(w io.Writer, word string) error {
+	p := &sheet{printer: printer{w: w}}
+	for _, k := range []func(*sheet, string){lock, mutant, scenario, fault, property} {
 		k(p, word)
 	}
 	if p.parts == 0 {
@@ -108,29 +106,22 @@ func Text(w io.Writer, word string) error {
 	return p.err
 }
 
-// page is a text under construction.
-type page struct {
-	w     io.Writer
+// sheet is a text under construction.
+type sheet struct {
+	printer
 	parts int
-	err   error
 }
 
 // begin writes the first line of a part.
-func (p *page) begin(name, what string) {
+func (p *sheet) begin(name, what string) {
 	if p.parts++; p.parts > 1 {
 		p.print("\n")
 	}
 	p.print("%s: %s\n\n", name, what)
 }
 
-func (p *page) print(format string, args ...any) {
-	if p.err == nil {
-		_, p.err = fmt.Fprintf(p.w, format, args...)
-	}
-}
-
 // line writes a heading with its text, in lines of at most 80 characters.
-func (p *page) line(heading, text string) {
+func (p *sheet) line(heading, text string) {
 	if text == "" {
 		return
 	}
@@ -161,7 +152,7 @@ func few(all []string) string {
 	return english.And(all)
 }
 
-func lock(p *page, word string) {
+func lock(p *sheet, word string) {
 	if !slices.Contains(locks.Locks(), word) {
 		return
 	}
@@ -217,7 +208,7 @@ func violated(expected map[checker.Property]scenarios.Expectation) string {
 	return english.And(all)
 }
 
-func mutant(p *page, word string) {
+func mutant(p *sheet, word string) {
 	for _, m := range locks.Mutants() {
 		if m.Name != word {
 			continue
@@ -232,7 +223,7 @@ func mutant(p *page, word string) {
 	}
 }
 
-func scenario(p *page, word string) {
+func scenario(p *sheet, word string) {
 	s, err := scenarios.Find(word)
 	if err != nil {
 		return
@@ -273,7 +264,7 @@ func scenario(p *page, word string) {
 	p.line("try", "holdfast run "+word)
 }
 
-func fault(p *page, word string) {
+func fault(p *sheet, word string) {
 	k, ok := faults.Lookup(word)
 	if !ok {
 		return
@@ -305,7 +296,7 @@ func fault(p *page, word string) {
 	p.line("try", "holdfast explore --lock reentrant --faults "+word)
 }
 
-func property(p *page, word string) {
+func property(p *sheet, word string) {
 	i := slices.IndexFunc(checker.Properties(), func(i checker.PropertyInfo) bool { return string(i.Name) == word })
 	if i < 0 {
 		return

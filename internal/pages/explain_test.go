@@ -1,4 +1,4 @@
-package explain
+package pages
 
 import (
 	"errors"
@@ -14,7 +14,7 @@ import (
 func TestEveryNameIsExplained(t *testing.T) {
 	for _, name := range Names() {
 		var b strings.Builder
-		if err := Text(&b, name); err != nil {
+		if err := Explain(&b, name); err != nil {
 			t.Error(err)
 			continue
 		}
@@ -35,13 +35,13 @@ func TestEveryNameIsExplained(t *testing.T) {
 			}
 			rest, _, _ = strings.Cut(rest, ";")
 			for _, file := range strings.Split(rest, ", ") {
-				if _, err := os.Stat(filepath.Join("..", "..", "..", file)); err != nil {
+				if _, err := os.Stat(filepath.Join("..", "..", file)); err != nil {
 					t.Errorf("%s: %v", name, err)
 				}
 			}
 		}
 	}
-	if err := Text(&strings.Builder{}, "nosuch"); !errors.Is(err, ErrUnknown) {
+	if err := Explain(&strings.Builder{}, "nosuch"); !errors.Is(err, ErrUnknown) {
 		t.Errorf("nosuch: %v", err)
 	}
 }

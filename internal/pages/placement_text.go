@@ -1,4 +1,4 @@
-package exhaustive
+package pages
 
 import (
 	"fmt"
@@ -10,62 +10,40 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/internal/search"
+	"github.com/holdfast-go/holdfast/internal/search/exhaustive"
 )
 
 // Text prints the results for people.
-func (r Results) Text(w io.Writer) error { return r.print(w, false) }
+func (r Placement) Text(w io.Writer) error { return r.print(&printer{w: w}) }
 
 // Markdown prints the results with tables as GitHub shows them.
-func (r Results) Markdown(w io.Writer) error { return r.print(w, true) }
+func (r Placement) Markdown(w io.Writer) error { return r.print(&printer{w: w, markdown: true}) }
 
-func (r Results) print(w io.Writer, markdown bool) error {
-	table := func(rows [][]string) error { return search.Table{Rows: rows}.Write(w, markdown) }
+func (r Placement) print(to *printer) error {
 	if r.Interrupted {
-		fmt.Fprintf(w, "Interrupted: not all placements were played.\n\n")
+		to.print("Interrupted: not all placements were played.\n\n")
 	}
-	if err := table(r.Counts()); err != nil {
-		return err
+	to.table(search.Table{Rows: r.counts()})
+	to.titled("violated", causeRows(r.Violated))
+	to.titled("inherent: no lock with these claims could have avoided it", causeRows(r.Inherent))
+	if !to.markdown {
+		to.titled("the first runs violated also", alsoRows(r.Violated))
 	}
-	for _, part := range []struct {
-		title  string
-		causes []Cause
-	}{{"violated", r.Violated}, {"inherent: no lock with these claims could have avoided it", r.Inherent}} {
-		if len(part.causes) == 0 {
-			continue
-		}
-		fmt.Fprintf(w, "\n%s:\n\n", part.title)
-		if err := table(causeRows(part.causes)); err != nil {
-			return err
-		}
+	unknown := [][]string{{"runs", "because"}}
+	for _, why := range slices.Sorted(maps.Keys(r.Unknown)) {
+		unknown = append(unknown, []string{fmt.Sprint(r.Unknown[why]), why})
 	}
-	if rows := alsoRows(r.Violated); !markdown && len(rows) > 1 {
-		fmt.Fprintf(w, "\nthe first runs violated also:\n\n")
-		if err := table(rows); err != nil {
-			return err
-		}
-	}
-	if len(r.Unknown) > 0 {
-		fmt.Fprintf(w, "\nproved nothing:\n\n")
-		rows := [][]string{{"runs", "because"}}
-		for _, why := range slices.Sorted(maps.Keys(r.Unknown)) {
-			rows = append(rows, []string{fmt.Sprint(r.Unknown[why]), why})
-		}
-		if err := table(rows); err != nil {
-			return err
-		}
-	}
-	fmt.Fprintf(w, "\nFaults: %s.\nDurations: %s.\nNot covered: %s.\n", strings.Join(r.Faults, ", "), strings.Join(r.Durations, "; "), strings.Join(r.NotCovered, "; "))
-	if _, err := fmt.Fprintf(w, "\n%s\n", r.sentence()); err != nil {
-		return err
-	}
+	to.titled("proved nothing", unknown)
+	to.print("\nFaults: %s.\nDurations: %s.\nNot covered: %s.\n", strings.Join(r.Faults, ", "), strings.Join(r.Durations, "; "), strings.Join(r.NotCovered, "; "))
+	to.print("\n%s\n", r.sentence())
 	if all := r.Together(len(r.Shards)); all != "" {
-		fmt.Fprintln(w, all)
+		to.print("%s\n", all)
 	}
-	return nil
+	return to.err
 }
 
 // sentence sums the results up.
-func (r Results) sentence() string {
+func (r Placement) sentence() string {
 	t := r.Total()
 	what := "single fault"
 	if r.Depth > 1 {
@@ -85,11 +63,11 @@ func (r Results) sentence() string {
 	return text
 }
 
-// Counts is the table of the bases, with its head.
-func (r Results) Counts() [][]string {
-	rules := []struct{ rule, title string }{{Unavailable, "not available"}, {Absent, "target absent"}, {Idle, "idle links"}}
+// counts is the table of the bases, with its head.
+func (r Placement) counts() [][]string {
+	rules := []struct{ rule, title string }{{exhaustive.Unavailable, "not available"}, {exhaustive.Absent, "target absent"}, {exhaustive.Idle, "idle links"}}
 	if r.Depth > 1 {
-		rules = append(rules, []struct{ rule, title string }{{OtherOrder, "other order"}, {SameFromThere, "same from there"}}...)
+		rules = append(rules, []struct{ rule, title string }{{exhaustive.OtherOrder, "other order"}, {exhaustive.SameFromThere, "same from there"}}...)
 	}
 	head := []string{"base", "moments", "placements"}
 	for _, rule := range rules {
@@ -112,7 +90,7 @@ func (r Results) Counts() [][]string {
 
 // alsoRows are the other violations of the first runs, with the head of their table.
 // A cause that a simpler one explains is left out.
-func alsoRows(causes []Cause) [][]string {
+func alsoRows(causes []exhaustive.Cause) [][]string {
 	rows := [][]string{{"first", "property", "because"}}
 	for _, c := range causes {
 		if c.Under != "" {
@@ -126,7 +104,7 @@ func alsoRows(causes []Cause) [][]string {
 }
 
 // after are the faults that had struck by the moment of the violation.
-func (c Cause) after() string {
+func after(c exhaustive.Cause) string {
 	switch {
 	case len(c.Faults) > 0:
 		return strings.Join(c.Faults, ", ")
@@ -136,25 +114,25 @@ func (c Cause) after() string {
 	return "none before"
 }
 
-func causeRows(causes []Cause) [][]string {
+func causeRows(causes []exhaustive.Cause) [][]string {
 	rows := [][]string{{"runs", "property", "faults", "at", "because", "first"}}
 	for _, c := range causes {
 		first := c.First
 		switch {
-		case c.Shrunk != nil && c.Shrunk.File != "":
-			first = c.Shrunk.File
+		case c.Shrunk != nil && c.Shrunk.Scenario != "":
+			first = c.Shrunk.Scenario
 		case c.Under != "":
 			first = "see " + c.Under
 		case c.File != "":
 			first = c.File
 		}
-		rows = append(rows, []string{fmt.Sprint(c.Count), string(c.Property), c.after(), c.MostlyAt(), c.Class, first})
+		rows = append(rows, []string{fmt.Sprint(c.Count), string(c.Property), after(c), mostlyAt(c), c.Class, first})
 	}
 	return rows
 }
 
-// MostlyAt is the kind of moment at which the last fault struck in most runs.
-func (c Cause) MostlyAt() string {
+// mostlyAt is the kind of moment at which the last fault struck in most runs.
+func mostlyAt(c exhaustive.Cause) string {
 	kinds := slices.Sorted(maps.Keys(c.At))
 	if len(kinds) == 0 {
 		return "no moment"

@@ -1,4 +1,4 @@
-package inside
+package pages
 
 import (
 	"cmp"
@@ -18,7 +18,7 @@ import (
 const lastEvents = 8
 
 // WriteState writes the state at the moment of the stop.
-func (r *Run) WriteState(out io.Writer) {
+func (r *Replay) WriteState(out io.Writer) {
 	s := r.State
 	fmt.Fprintf(out, "%s with %s, seed %d, stopped %s: virtual time %s\n", r.Scenario, r.Lock, r.Seed, r.words, seconds(int64(s.At)))
 	if r.Same {
@@ -59,7 +59,7 @@ func (r *Run) WriteState(out io.Writer) {
 	}
 }
 
-func (r *Run) writeNode(out io.Writer, n sim.NodeState) {
+func (r *Replay) writeNode(out io.Writer, n sim.NodeState) {
 	about := []string{n.Role, "up"}
 	if !n.Up {
 		about[1] = "DOWN"
@@ -95,7 +95,7 @@ func (r *Run) writeNode(out io.Writer, n sim.NodeState) {
 }
 
 // behind lists the changes that a replica has not received yet.
-func (r *Run) behind(n sim.NodeState, x sim.ReplicaState) string {
+func (r *Replay) behind(n sim.NodeState, x sim.ReplicaState) string {
 	text := fmt.Sprintf("%s has confirmed up to %d", x.Name, x.Acked)
 	if x.Acked < 0 {
 		text = x.Name + " has confirmed nothing"
@@ -112,7 +112,7 @@ func (r *Run) behind(n sim.NodeState, x sim.ReplicaState) string {
 	return text + "; on its way to it: " + strings.Join(missing, "; ")
 }
 
-func (r *Run) heldBy(node, key string) string {
+func (r *Replay) heldBy(node, key string) string {
 	for _, h := range r.State.Holders {
 		if h.Node == node && h.Key == key {
 			return fmt.Sprintf(", held by %s, count %d", h.Owner, h.Count)
@@ -131,7 +131,7 @@ func left(ttl time.Duration) string {
 	return "for " + ttl.String()
 }
 
-func (r *Run) writeClient(out io.Writer, c play.ClientState, told func(history.Event) string) {
+func (r *Replay) writeClient(out io.Writer, c play.ClientState, told func(history.Event) string) {
 	state := "runs"
 	switch {
 	case c.Crashed:
@@ -157,7 +157,7 @@ func (r *Run) writeClient(out io.Writer, c play.ClientState, told func(history.E
 }
 
 // writeLinks writes the links with a message or a toxic on them.
-func (r *Run) writeLinks(out io.Writer) {
+func (r *Replay) writeLinks(out io.Writer) {
 	head := "\nlinks\n"
 	for _, l := range r.State.World.Links {
 		for _, way := range []struct {

@@ -1,6 +1,4 @@
-// Package inside renders a replayed run: every message, and the state at one
-// moment.
-package inside
+package pages
 
 import (
 	"bytes"
@@ -12,8 +10,8 @@ import (
 	"github.com/holdfast-go/holdfast/internal/suite"
 )
 
-// Run is one replayed run with its observations, as a JSON document.
-type Run struct {
+// Replay is one replayed run with its observations, as a JSON document.
+type Replay struct {
 	Schema   string `json:"schema"`
 	Scenario string `json:"scenario"`
 	Lock     string `json:"lock"`
@@ -31,8 +29,8 @@ type Run struct {
 
 // Look compares a replayed run with the stored history. words say where the run
 // stopped; empty if it did not stop.
-func Look(r suite.Replayed, stored *history.History, words string) *Run {
-	run := &Run{
+func Look(r suite.Replayed, stored *history.History, words string) *Replay {
+	run := &Replay{
 		Schema: "holdfast-replay/1", Scenario: r.Run.Scenario, Lock: r.Run.Lock, Seed: r.Run.Seed,
 		Same: r.Sameness == suite.Same || r.Sameness == suite.SameEvents, Seen: *r.Seen, words: words, stored: stored, hash: r.Hash,
 	}
@@ -43,7 +41,7 @@ func Look(r suite.Replayed, stored *history.History, words string) *Run {
 }
 
 // difference describes where the new history differs from the stored one.
-func (r *Run) difference(storedHash string) string {
+func (r *Replay) difference(storedHash string) string {
 	if r.State == nil {
 		text := fmt.Sprintf("its hash is %.12s, stored %.12s", r.hash, storedHash)
 		if r.words != "" {

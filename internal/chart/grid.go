@@ -1,5 +1,4 @@
-// Package grid lays out marks in rows and columns of text, within a width.
-package grid
+package chart
 
 import (
 	"fmt"
