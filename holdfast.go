@@ -30,9 +30,10 @@ type Replayed = suite.Replayed
 // Verdicts are the judgement of one history.
 type Verdicts = checker.Report
 
-// Run plays scenarios against locks in virtual time, in this process unless
-// Options.Runner is set, and judges the histories. The same options give the same
-// histories, byte for byte. Only one Run or Replay may be active in a process.
+// Run plays scenarios, built-in ones and files, against locks, and judges the histories.
+// Unless Options.World is set, it does so in virtual time and in this process. Then the
+// same options give the same histories, byte for byte, and only one Run or Replay may be
+// active in a process.
 //
 // Unexpected verdicts are part of the results. The error reports invalid options,
 // or a defect of Holdfast.

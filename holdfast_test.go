@@ -62,10 +62,22 @@ func (fullDisk) Play(_ context.Context, jobs []suite.Job, got func(suite.Answer)
 
 // A caller must hear that the run directory lacks a history.
 func TestRunSaysThatAHistoryIsNotStored(t *testing.T) {
-	_, err := holdfast.Run(t.Context(), holdfast.Options{Scenarios: []string{"contention"}, Locks: []string{"setnx"}, Dir: filepath.Join(t.TempDir(), "run"), Runner: fullDisk{}})
+	_, err := holdfast.Run(t.Context(), holdfast.Options{Scenarios: []string{"contention"}, Locks: []string{"setnx"}, Dir: filepath.Join(t.TempDir(), "run"), World: suite.Sim{Runner: fullDisk{}}})
 	if err == nil || !strings.Contains(err.Error(), "no space left") {
 		t.Errorf("the error is %v", err)
 	}
+}
+
+// A scenario of one's own is a file, which Run plays like a built-in one.
+func ExampleRun_file() {
+	res, err := holdfast.Run(context.Background(), holdfast.Options{Scenarios: []string{"scenarios/catalogue/holder-pause.yaml"}, Locks: []string{"set-px"}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	v := res.Runs[0].Verdicts[checker.Exclusion]
+	fmt.Println(v.Outcome, v.Class, res.Runs[0].AsExpected)
+	// Output: violated lease outlived true
 }
 
 func ExampleRun() {

@@ -64,22 +64,21 @@ func TestImportsPointDown(t *testing.T) {
 	}
 }
 
-// Users who test a lock of their own link neither servers nor plots.
-func TestLocktestIsSmall(t *testing.T) {
+// Users of the library, and those who test a lock of their own, link neither servers nor
+// reports.
+func TestTheLibraryIsSmall(t *testing.T) {
 	const most = 120
-	var others []string
-	for _, p := range goList(t, "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}", "./locktest") {
-		if p != "" {
-			others = append(others, p)
+	heavy := []string{module + "/internal/live", module + "/internal/play/liveplay", "github.com/prometheus", "github.com/gorilla", "gonum.org"}
+	alone := []string{module + "/reports", "github.com/Shopify/toxiproxy/v2"} // packages below them are light
+	for _, user := range []string{".", "./locktest"} {
+		others := goList(t, "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}", user)
+		others = slices.DeleteFunc(others, func(p string) bool { return p == "" })
+		if len(others) > most {
+			t.Errorf("%s links %d packages beyond the standard library, at most %d are allowed", user, len(others), most)
 		}
-	}
-	if len(others) > most {
-		t.Errorf("locktest links %d packages beyond the standard library, at most %d are allowed", len(others), most)
-	}
-	for _, heavy := range []string{module + "/internal/live", "github.com/prometheus/", "github.com/gorilla/", "gonum.org/", "github.com/Shopify/toxiproxy/v2 "} {
 		for _, p := range others {
-			if strings.HasPrefix(p+" ", heavy) || strings.HasPrefix(p, strings.TrimSpace(heavy)+"/") && !strings.Contains(heavy, "toxiproxy") {
-				t.Errorf("locktest links %s", p)
+			if slices.Contains(alone, p) || slices.ContainsFunc(heavy, func(h string) bool { return strings.HasPrefix(p+"/", h+"/") }) {
+				t.Errorf("%s links %s", user, p)
 			}
 		}
 	}

@@ -15,7 +15,6 @@ import (
 	"github.com/holdfast-go/holdfast/internal/search/exhaustive"
 	"github.com/holdfast-go/holdfast/internal/search/explore/draw"
 	"github.com/holdfast-go/holdfast/internal/suite"
-	"github.com/holdfast-go/holdfast/reports/results"
 )
 
 // Exhaust plays every single fault at every moment of small workloads for the
@@ -39,7 +38,8 @@ func Exhaust(t *testing.T, l Lock, opts ...Option) {
 	defer stop()
 	stalled := &stalls{out: os.Stderr, stop: stop}
 	play := func(j suite.Job) suite.Answer {
-		a := suite.Answer{ID: j.ID, Run: results.Run{Scenario: j.Scenario, Lock: j.Lock, World: "sim", Seed: j.Seed, LockVersion: l.Version}}
+		a := suite.Answer{ID: j.ID, Run: j.Run("sim")}
+		a.Run.LockVersion = l.Version
 		return exhaustive.Answer(sub, j, a, stalled.guard)
 	}
 	r, err := exhaustive.Options{Lock: sub, Users: o.users, Base: o.base, Depth: 1, Faults: v.Faults, Shard: o.part, Runner: inTurn(play)}.

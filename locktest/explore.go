@@ -1,6 +1,7 @@
 package locktest
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -9,14 +10,12 @@ import (
 	"testing"
 
 	"github.com/holdfast-go/holdfast/checker"
-	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/internal/goroutines"
 	"github.com/holdfast-go/holdfast/internal/play"
 	"github.com/holdfast-go/holdfast/internal/search"
 	"github.com/holdfast-go/holdfast/internal/search/explore/draw"
 	"github.com/holdfast-go/holdfast/internal/suite"
-	"github.com/holdfast-go/holdfast/internal/version"
-	"github.com/holdfast-go/holdfast/reports/results"
+	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
 
 // Explore plays a lock in random scenarios that fit its claims. A subtest fails
@@ -35,31 +34,40 @@ func Explore(t *testing.T, l Lock, opts ...Option) {
 	if err != nil {
 		t.Fatalf("locktest: %v", err)
 	}
-	r.begin(t, results.Results{Version: version.Holdfast, Command: again(t, o.seed)})
-	found, other := finds{}, 0
+	e := &explorer{runner: r, found: finds{}}
+	plan := suite.Plan{Options: suite.Options{World: e, Seeds: 1, Users: o.users, Dir: runDir(t), Command: again(t, o.seed)}}
 	for n := range o.runs {
 		seed := o.seed + uint64(n)
 		s, err := draw.Scenario(sub, seed, v, nil)
 		if err != nil {
 			t.Fatalf("a defect of holdfast: %v", err)
 		}
-		if ok, _ := s.Applies(sub); !ok {
-			other++
-			continue
-		}
 		text, err := s.YAML()
 		if err != nil {
 			t.Fatalf("a defect of holdfast: %v", err)
 		}
-		users, _ := suite.UsersOf(s, sub, o.users)
-		for _, user := range users {
-			r.explore(t, source{scenario: s, text: text}, user, seed, found)
+		if err := plan.Add(suite.Source{Scenario: s, Text: text}, []*locks.Subject{sub}, seed); err != nil {
+			t.Fatalf("locktest: %v", err)
 		}
 	}
-	if other > 0 {
+	other := 0
+	for _, s := range plan.Skipped {
+		if s.User == "" {
+			other++
+		}
+	}
+	_, err = plan.Play(t.Context())
+	e.found.tell(t, r.dir)
+	switch {
+	case e.fatal != "":
+		t.Fatal(e.fatal)
+	case err != nil && r.dir == "":
+		t.Fatalf("locktest: %v", err)
+	case err != nil:
+		t.Errorf("write the report: %v", err)
+	case other > 0:
 		t.Logf("%d of %d scenarios are not played: they need what the lock does not claim", other, o.runs)
 	}
-	found.tell(t, r.dir)
 }
 
 // tell fails a subtest for each cause.
@@ -69,43 +77,59 @@ func (all finds) tell(t *testing.T, dir suite.Dir) {
 	}
 }
 
-// explore plays one drawn scenario, and adds what went wrong to found.
-func (r *runner) explore(t *testing.T, s source, user string, seed uint64, found finds) {
-	t.Helper()
-	if err := r.keep(s); err != nil {
-		t.Fatalf("keep the scenario: %v", err)
+// explorer is the [suite.World] of drawn scenarios.
+type explorer struct {
+	*runner
+	found finds
+	fatal string // the reason for which nothing else is played
+}
+
+// Play implements [suite.World].
+func (e *explorer) Play(_ context.Context, jobs []suite.Job, dir suite.Dir) suite.Outcome {
+	e.dir = dir
+	for _, j := range jobs {
+		if e.fatal = e.explore(j); e.fatal != "" {
+			break
+		}
 	}
-	s.scenario = s.scenario.PlayedBy(user)
-	run := results.Run{Scenario: s.scenario.Name, Lock: r.subject.Name(), World: "sim", Seed: seed, User: user, LockVersion: r.version, Test: again(t, seed)}
-	path := suite.HistoryPath(run.Scenario, run.Lock, seed, user)
+	return suite.Outcome{Runs: e.runs}
+}
+
+// explore plays one drawn scenario, and adds what went wrong to the finds. It returns the
+// reason for which nothing else is to be played, or "".
+func (e *explorer) explore(j suite.Job) (fatal string) {
+	s, err := j.Load()
+	if err != nil {
+		return "a defect of holdfast: " + err.Error()
+	}
+	run := j.Run("sim")
+	run.LockVersion, run.Test = e.version, again(e.t, j.Seed)
 	// A fault that found nothing to strike was not part of the run.
-	player := func() (*play.Played, error) {
-		p, err := r.once(s, seed)
+	p, err := j.Once(&run, s, e.subject, func() (*play.Played, error) {
+		p, err := e.once(s, j.Seed)
 		if p != nil {
 			p.History = p.Judged()
 		}
 		return p, err
-	}
-	p, err := suite.Once(&run, s.scenario, r.subject, player, suite.Keep{File: r.dir.File(path), Path: path})
-	if why := r.wrongly(s, p); why != "" {
-		t.Fatal(why)
+	})
+	if why := e.wrongly(s, p); why != "" {
+		return why
 	}
 	switch {
 	case errors.Is(err, goroutines.ErrOfClient):
-		t.Logf("seed %d is left out: %v", seed, goroutines.ErrOfClient)
-		return
+		e.t.Logf("seed %d is left out: %v", j.Seed, goroutines.ErrOfClient)
+		return ""
 	case p == nil:
-		found.tell(t, r.dir) // nothing else is played
-		t.Fatalf("seed %d: %v\nagain: %s", seed, err, again(t, seed))
+		return fmt.Sprintf("seed %d: %v\nagain: %s", j.Seed, err, run.Test)
 	case err != nil:
-		t.Fatalf("a defect of holdfast, seed %d: %v", seed, err)
+		return fmt.Sprintf("a defect of holdfast, seed %d: %v", j.Seed, err)
 	}
-	if r.runs = append(r.runs, run); run.AsExpected {
-		return
+	if e.runs = append(e.runs, run); !run.AsExpected {
+		wrong := maps.Clone(run.Verdicts)
+		maps.DeleteFunc(wrong, func(p checker.Property, _ checker.Verdict) bool { return run.Matches(p) })
+		e.found.add(judged{run, s, p.History}, wrong)
 	}
-	wrong := maps.Clone(run.Verdicts)
-	maps.DeleteFunc(wrong, func(p checker.Property, _ checker.Verdict) bool { return run.Matches(p) })
-	found.add(s, p.History, run, wrong)
+	return ""
 }
 
 // find is a cause, and the first run that showed it.
@@ -121,15 +145,15 @@ type find struct {
 type finds map[string]*find
 
 // add counts the worst of what went wrong in a run.
-func (all finds) add(s source, h *history.History, run results.Run, wrong map[checker.Property]checker.Verdict) {
-	causes := search.Of(s.scenario, h, wrong)
+func (all finds) add(p judged, wrong map[checker.Property]checker.Verdict) {
+	causes := search.Of(p.scenario, p.history, wrong)
 	if len(causes) == 0 {
 		return // an unknown verdict proves nothing
 	}
 	worst := causes[0]
 	f := all[worst.Key()]
 	if f == nil {
-		f = &find{Cause: worst, seed: run.Seed, user: run.User, reason: strings.TrimRight(wrong[worst.Property].Reason+"\n"+panicked(h), "\n")}
+		f = &find{Cause: worst, seed: p.run.Seed, user: p.run.User, reason: strings.TrimRight(wrong[worst.Property].Reason+"\n"+panicked(p.history), "\n")}
 		all[worst.Key()] = f
 	}
 	f.count++

@@ -17,7 +17,7 @@ type Option func(*options) error
 
 // options say what Run plays.
 type options struct {
-	scenarios []source
+	scenarios []string // names and files; all built-in ones when it is empty
 	seed      uint64
 	seeds     int
 	users     string // one of [suite.UserChoices]
@@ -30,20 +30,21 @@ type options struct {
 	part   suite.Shard
 }
 
-// source is a scenario with the text that it was made from.
-type source struct {
-	scenario *scenarios.Scenario
-	text     []byte
-	file     string // empty for a built-in one
-}
-
 // Scenarios selects built-in scenarios by name, instead of the whole catalogue.
 func Scenarios(names ...string) Option {
 	return func(o *options) error {
 		for _, name := range names {
-			if err := o.builtIn(name); err != nil {
+			_, err := scenarios.Source(name)
+			var unknown *scenarios.UnknownScenarioError
+			switch {
+			case errors.As(err, &unknown):
+				return fmt.Errorf("%w; %s", err, unknown.Hint())
+			case err != nil:
 				return err
+			case slices.Contains(o.scenarios, name):
+				return fmt.Errorf("Scenarios names %q twice, and it is played once for each seed: leave one out, or ask for more seeds with Seeds(2)", name)
 			}
+			o.scenarios = append(o.scenarios, name)
 		}
 		return nil
 	}
@@ -54,15 +55,10 @@ func Scenarios(names ...string) Option {
 func Files(paths ...string) Option {
 	return func(o *options) error {
 		for _, path := range paths {
-			text, err := scenarios.ReadSource(path)
-			if err != nil {
-				return fmt.Errorf("read scenario: %w", err)
+			if !suite.IsFile(path) {
+				path = "./" + path
 			}
-			s, err := scenarios.Parse(path, text)
-			if err != nil {
-				return err
-			}
-			o.scenarios = append(o.scenarios, source{s, text, path})
+			o.scenarios = append(o.scenarios, path)
 		}
 		return nil
 	}
@@ -134,13 +130,6 @@ func newOptions(opts []Option) (options, error) {
 			return o, fmt.Errorf("locktest: %w", err)
 		}
 	}
-	if len(o.scenarios) == 0 {
-		for _, name := range scenarios.Names() {
-			if err := o.builtIn(name); err != nil {
-				return o, fmt.Errorf("locktest: %w", err)
-			}
-		}
-	}
 	if err := o.checkUnstruck(); err != nil {
 		return o, fmt.Errorf("locktest: %w", err)
 	}
@@ -152,24 +141,4 @@ func newOptions(opts []Option) (options, error) {
 		o.seed = seed
 	}
 	return o, nil
-}
-
-func (o *options) builtIn(name string) error {
-	text, err := scenarios.Source(name)
-	var unknown *scenarios.UnknownScenarioError
-	if errors.As(err, &unknown) {
-		return fmt.Errorf("%w; %s", err, unknown.Hint())
-	}
-	if err != nil {
-		return err
-	}
-	if slices.ContainsFunc(o.scenarios, func(s source) bool { return s.scenario.Name == name }) {
-		return fmt.Errorf("Scenarios names %q twice, and it is played once for each seed: leave one out, or ask for more seeds with Seeds(2)", name)
-	}
-	s, err := scenarios.Parse(name+".yaml", text)
-	if err != nil {
-		return err
-	}
-	o.scenarios = append(o.scenarios, source{scenario: s, text: text})
-	return nil
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/holdfast-go/holdfast/internal/nightly"
 	"github.com/holdfast-go/holdfast/internal/play"
 	"github.com/holdfast-go/holdfast/internal/suite"
-	"github.com/holdfast-go/holdfast/reports/results"
 	"github.com/holdfast-go/holdfast/scenarios"
 )
 
@@ -42,12 +41,12 @@ func verdicts(t *testing.T, l Lock, s *scenarios.Scenario, seed uint64) (wrong m
 	users, _ := suite.UsersOf(s, sub, suite.BothUsers)
 	for _, user := range users {
 		by := s.PlayedBy(user)
-		r := results.Run{Scenario: s.Name, Lock: sub.Name(), World: "sim", Seed: seed, User: user}
-		keep := suite.Keep{Judge: true}
+		j := suite.Job{Scenario: s.Name, Lock: sub.Name(), Seed: seed, User: user, Judge: true}
 		if *outsiderOut != "" {
-			keep.File = filepath.Join(*outsiderOut, fmt.Sprintf("%s-%s-%s-%d.jsonl", s.Name, sub.Name(), user, seed))
+			j.History = filepath.Join(*outsiderOut, fmt.Sprintf("%s-%s-%s-%d.jsonl", s.Name, sub.Name(), user, seed))
 		}
-		p, err := suite.Once(&r, by, sub, func() (*play.Played, error) { return play.Simulate(by, sub, seed, "test") }, keep)
+		r := j.Run("sim")
+		p, err := j.Once(&r, by, sub, func() (*play.Played, error) { return play.Simulate(by, sub, seed, "test") })
 		if err != nil {
 			t.Fatalf("%s with %s, seed %d: %v", s.Name, l.Name, seed, err)
 		}

@@ -2,6 +2,7 @@ package locktest
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -11,18 +12,17 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/redis/go-redis/v9/logging"
 
-	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/checker/history"
-	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/internal/goroutines"
 	"github.com/holdfast-go/holdfast/internal/play"
 	"github.com/holdfast-go/holdfast/internal/suite"
 	"github.com/holdfast-go/holdfast/internal/version"
 	"github.com/holdfast-go/holdfast/reports/results"
+	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
 
@@ -53,41 +53,37 @@ func Run(t *testing.T, l Lock, opts ...Option) {
 	t.Helper()
 	l.misuse = new(misuse)
 	r := newRunner(t, l, opts)
-	o, sub := r.options, r.subject
-	r.begin(t, r.plan(t))
-	careless := "" // why no user is careful
-	for _, s := range o.scenarios {
-		if ok, reason := s.scenario.Applies(sub); !ok {
-			r.skipped = append(r.skipped, results.Skip{Scenario: s.scenario.Name, Lock: sub.Name(), Reason: reason})
-			continue
-		}
-		users, missing := suite.UsersOf(s.scenario, sub, o.users)
-		if missing != "" {
-			r.skipped = append(r.skipped, results.Skip{Scenario: s.scenario.Name, Lock: sub.Name(), User: history.Careful, Reason: missing})
-			careless = missing
-		}
-		for _, user := range users {
-			if r.pointless {
-				return // every other subtest would say the same
-			}
-			t.Run(subtest(s, user), func(t *testing.T) {
-				r.told = map[string]int{}
-				for n := range o.seeds {
-					r.play(t, s, user, o.seed+uint64(n))
-				}
-				for _, what := range slices.Sorted(maps.Keys(r.told)) {
-					if n := r.told[what]; n > 1 {
-						t.Logf("%d of %d seeds: %s", n, o.seeds, what)
-					}
-				}
-			})
+	o := r.options
+	res, err := holdfast.Run(t.Context(), holdfast.Options{
+		Scenarios: o.scenarios, Seed: o.seed, Seeds: o.seeds, Users: o.users, World: r, Dir: runDir(t), Command: again(t, o.seed),
+	})
+	var nothing *suite.NothingError
+	switch {
+	case errors.As(err, &nothing):
+		res.Skipped = nothing.Skipped
+	case err != nil && r.dir == "":
+		t.Fatalf("locktest: %v", err)
+	case err != nil:
+		t.Errorf("write the report: %v", err)
+	}
+	if r.pointless {
+		return
+	}
+	r.tell(t, res)
+	r.outdated(t, l.Known)
+	r.summarize(t)
+}
+
+// tell says what was played and what was not, and what the verdicts do not rest on.
+func (r *runner) tell(t *testing.T, res results.Results) {
+	t.Helper()
+	r.counted(t, res)
+	careless := ""
+	for _, s := range res.Skipped[:len(res.Skipped)-len(r.skipped)] { // those of the plan
+		if s.User == history.Careful {
+			careless = s.Reason
 		}
 	}
-	other := r.notPlayed()
-	if len(other) == len(o.scenarios) {
-		t.Errorf("none of the scenarios applies to the lock: %s", r.skipped[0].Reason)
-	}
-	r.counted(t)
 	if careless != "" {
 		t.Logf("not every scenario has a careful user: %s", careless)
 	}
@@ -99,62 +95,19 @@ func Run(t *testing.T, l Lock, opts ...Option) {
 			"such as crypto/rand or the order of a map; or its goroutines race within an instant; or go.mod of this module lacks the line\n"+
 			"\"godebug randseednop=0\" that go-redis' own jitter needs", r.unrepeatable)
 	}
-	r.outdated(t, l.Known)
-	r.summarize(t)
 }
 
-// subtest is the name of the test of a scenario with a kind of user.
-func subtest(s source, user string) string {
-	if user == "" {
-		return s.scenario.Name
-	}
-	return s.scenario.Name + "-" + user
-}
-
-// notPlayed are the scenarios that were not played.
-func (r *runner) notPlayed() []string {
-	var names []string
-	for _, s := range r.skipped {
-		if s.User == "" && !slices.Contains(names, s.Scenario) {
-			names = append(names, s.Scenario)
-		}
-	}
-	return names
-}
-
-// reasons say why scenarios were not played, a line for each reason.
-func (r *runner) reasons() string {
-	var reasons []string
-	names := map[string][]string{}
-	for _, s := range r.skipped {
-		if s.User != "" {
-			continue
-		}
-		if !slices.Contains(reasons, s.Reason) {
-			reasons = append(reasons, s.Reason)
-		}
-		if !slices.Contains(names[s.Reason], s.Scenario) {
-			names[s.Reason] = append(names[s.Reason], s.Scenario)
-		}
-	}
-	var b strings.Builder
-	for _, reason := range reasons {
-		fmt.Fprintf(&b, "\nnot played: %s: %s", reason, strings.Join(names[reason], ", "))
-	}
-	return b.String()
-}
-
-// runner plays one lock, and keeps what comes of it.
+// runner is the [suite.World] of a test with one lock.
 type runner struct {
+	t       *testing.T
 	subject *locks.Subject
 	version string // of the lock
 	options options
 	dir     suite.Dir
+	jobs    []suite.Job // those of the plan
 	runs    []results.Run
-	skipped []results.Skip
-	stored  map[string]bool // scenarios
-	told    map[string]int  // how many seeds of a subtest were wrong in a way
-	unseen  string          // the reason for which the servers do not show the holder
+	skipped []results.Skip // runs that say nothing about the lock
+	unseen  string         // the reason for which the servers do not show the holder
 
 	misuse       *misuse
 	pointless    bool     // whether the description of the lock is wrong: nothing else is to be learnt
@@ -175,62 +128,77 @@ func newRunner(t *testing.T, l Lock, opts []Option) *runner {
 		t.Fatalf("locktest: %v", err)
 	}
 	logging.Disable() // broken connections are the point here
-	return &runner{subject: sub, version: l.Version, options: o, misuse: l.misuse}
+	return &runner{t: t, subject: sub, version: l.Version, options: o, misuse: l.misuse}
 }
 
-// begin opens the run directory of a test.
-func (r *runner) begin(t *testing.T, plan results.Results) {
-	t.Helper()
-	dir, err := directory(t.Name())
-	if err == nil {
-		r.dir, err = suite.Create(dir, plan)
-	}
-	if err != nil {
-		t.Fatalf("locktest: %v", err)
-	}
-	t.Cleanup(func() { r.finish(t) })
+// Locks implements [suite.World].
+func (r *runner) Locks(context.Context, []string) ([]*locks.Subject, error) {
+	return []*locks.Subject{r.subject}, nil
 }
 
-// plan are the results of a test of which nothing has been played.
-func (r *runner) plan(t *testing.T) results.Results {
-	res := results.Results{Version: version.Holdfast, Command: again(t, r.options.seed)}
-	for _, s := range r.options.scenarios {
-		users, _ := suite.UsersOf(s.scenario, r.subject, r.options.users)
-		for _, user := range users {
-			for n := range r.options.seeds {
-				res.Pending = append(res.Pending, filepath.ToSlash(suite.HistoryPath(s.scenario.Name, r.subject.Name(), r.options.seed+uint64(n), user)))
-			}
+// Lacks implements [suite.World].
+func (r *runner) Lacks(*scenarios.Scenario, *locks.Subject) (string, error) { return "", nil }
+
+// Play implements [suite.World]. The seeds of a scenario and a user are one subtest.
+func (r *runner) Play(_ context.Context, jobs []suite.Job, dir suite.Dir) suite.Outcome {
+	r.jobs, r.dir = jobs, dir
+	for seeds := range slices.Chunk(jobs, r.options.seeds) {
+		if r.pointless {
+			break // every other subtest would say the same
+		}
+		r.t.Run(subtest(seeds[0]), func(t *testing.T) { r.playSeeds(t, seeds) })
+	}
+	return suite.Outcome{Runs: r.runs, Skipped: r.skipped}
+}
+
+// subtest is the name of the test of a scenario with a kind of user.
+func subtest(j suite.Job) string {
+	if j.User == "" {
+		return j.Scenario
+	}
+	return j.Scenario + "-" + j.User
+}
+
+// playSeeds plays one scenario with each seed. It complains once of each way in which a
+// run goes wrong.
+func (r *runner) playSeeds(t *testing.T, jobs []suite.Job) {
+	seeds := map[string]int{} // by what is wrong with them
+	for _, j := range jobs {
+		p, said := r.play(t, j)
+		if p == nil || p.run.AsExpected {
+			continue
+		}
+		r.note(subtest(j), p.run)
+		what := wrongIn(p.run)
+		if seeds[what]++; seeds[what] == 1 {
+			t.Error(r.complaint(p, said))
 		}
 	}
-	return res
+	for _, what := range slices.Sorted(maps.Keys(seeds)) {
+		if n := seeds[what]; n > 1 {
+			t.Logf("%d of %d seeds: %s", n, len(jobs), what)
+		}
+	}
 }
 
-// directory is the path of a directory for the results of a test. It exists if it is
-// a temporary one.
-func directory(test string) (string, error) {
-	name := strings.NewReplacer("/", "-", "\\", "-", " ", "-").Replace(test)
-	if out := os.Getenv(outVar); out != "" {
-		return filepath.Join(out, name), nil
-	}
-	dir, err := os.MkdirTemp("", "holdfast-"+name+"-")
-	if err != nil {
-		return "", fmt.Errorf("make a directory for the results: %w", err)
-	}
-	return dir, nil
+// judged is a run with its scenario and its history.
+type judged struct {
+	run      results.Run
+	scenario *scenarios.Scenario
+	history  *history.History
 }
 
-// play plays one scenario once, and fails t when the lock does.
-func (r *runner) play(t *testing.T, s source, user string, seed uint64) {
+// play plays one run, and fails t when the run is worthless.
+func (r *runner) play(t *testing.T, j suite.Job) (*judged, *logged) {
 	t.Helper()
-	if err := r.keep(s); err != nil {
-		t.Fatalf("keep the scenario: %v", err)
+	s, err := j.Load()
+	if err != nil {
+		t.Fatalf("a defect of holdfast: %v", err)
 	}
-	s.scenario = s.scenario.PlayedBy(user)
-	run := results.Run{Scenario: s.scenario.Name, Lock: r.subject.Name(), World: "sim", Seed: seed, User: user, File: s.file, LockVersion: r.version, Test: again(t, seed)}
-	path := suite.HistoryPath(run.Scenario, run.Lock, seed, user)
+	run := j.Run("sim")
+	run.LockVersion, run.Test = r.version, again(t, j.Seed)
 	said, restore := capture()
-	played, err := suite.Once(&run, s.scenario, r.subject, func() (*play.Played, error) { return r.once(s, seed) },
-		suite.Keep{File: r.dir.File(path), Path: path})
+	played, err := j.Once(&run, s, r.subject, func() (*play.Played, error) { return r.once(s, j.Seed) })
 	restore()
 	var stalled *goroutines.Stall
 	if why := r.wrongly(s, played); why != "" {
@@ -238,154 +206,47 @@ func (r *runner) play(t *testing.T, s source, user string, seed uint64) {
 	}
 	switch {
 	case errors.Is(err, goroutines.ErrOfClient):
-		t.Logf("seed %d is left out: %v", seed, goroutines.ErrOfClient)
-		return
+		t.Logf("seed %d is left out: %v", j.Seed, goroutines.ErrOfClient)
+		return nil, nil
 	case errors.As(err, &stalled):
-		t.Fatalf("%v\n\nseed:   %d\nagain:  %s\n%s", stalled, seed, run.Test, said)
+		t.Fatalf("%v\n\nseed:   %d\nagain:  %s\n%s", stalled, j.Seed, run.Test, said)
 	case played == nil:
 		t.Fatalf("the run is worthless: %v\n%s", err, said)
 	case err != nil:
 		t.Fatalf("a defect of holdfast: %v", err)
 	}
-	if nothing, reason := play.NothingToStrike(s.scenario, r.subject, played); nothing {
-		defer t.Skipf("the scenario is not about this lock: %s", reason)
-		r.skipped = append(r.skipped, results.Skip{Scenario: run.Scenario, Lock: run.Lock, User: user, Reason: reason})
-		return
+	if nothing, reason := play.NothingToStrike(s, r.subject, played); nothing {
+		r.skipped = append(r.skipped, results.Skip{Scenario: run.Scenario, Lock: run.Lock, User: run.User, Reason: reason})
+		t.Skipf("the scenario is not about this lock: %s", reason)
 	}
 	r.leaveOut(t, run, played)
 	r.unseen = cmp.Or(r.unseen, played.History.Header.Unseen)
 	r.runs = append(r.runs, run)
-	if name := subtest(s, user); !slices.Contains(r.tests, name) {
+	if name := subtest(j); !slices.Contains(r.tests, name) {
 		r.tests = append(r.tests, name)
 	}
-	if run.AsExpected {
-		return
-	}
-	r.note(subtest(s, user), run)
-	what := wrongIn(run)
-	if r.told[what]++; r.told[what] == 1 {
-		t.Error(r.complaint(t, s, run, played.History, said))
-	}
+	return &judged{run, s, played.History}, said
 }
 
 // wrongly says why a run teaches nothing of the lock, and nor would any other: its
 // description is wrong. It is "" where that is not so.
-func (r *runner) wrongly(s source, played *play.Played) string {
+func (r *runner) wrongly(s *scenarios.Scenario, played *play.Played) string {
 	why := r.misuse.take()
 	if why == "" && played != nil {
-		why = wrongKey(r.subject, s.scenario.Workload.Names(), played)
+		why = wrongKey(r.subject, s.Workload.Names(), played)
 	}
 	r.pointless = r.pointless || why != ""
 	return why
 }
 
 // once plays a run. It returns a [*goroutines.Stall] for one that does not end.
-func (r *runner) once(s source, seed uint64) (*play.Played, error) {
-	return guarded(func() (*play.Played, error) { return play.Simulate(s.scenario, r.subject, seed, version.Holdfast) })
-}
-
-func (r *runner) keep(s source) error {
-	if r.stored[s.scenario.Name] {
-		return nil
+func (r *runner) once(s *scenarios.Scenario, seed uint64) (*play.Played, error) {
+	var played *play.Played
+	var err error
+	if stall := detector.Watch(func() { played, err = play.Simulate(s, r.subject, seed, version.Holdfast) }); stall != nil {
+		return nil, stall // what is left behind may still write
 	}
-	if r.stored == nil {
-		r.stored = map[string]bool{}
-	}
-	r.stored[s.scenario.Name] = true
-	return r.dir.WriteScenario(s.scenario.Name, s.text)
-}
-
-// wrongIn names what is wrong with a run, in the same words for each seed.
-func wrongIn(run results.Run) string {
-	var all []string
-	if run.Failure != "" {
-		all = append(all, "a failure")
-	}
-	for _, p := range unexpected(run) {
-		v := run.Verdicts[p]
-		all = append(all, strings.TrimRight(fmt.Sprintf("%s %s %s", p, v.Outcome, v.Class), " "))
-	}
-	return strings.Join(all, ", ")
-}
-
-// unexpected are the properties whose verdict is not the expected one, in order.
-func unexpected(run results.Run) []checker.Property {
-	var all []checker.Property
-	for _, p := range checker.Properties() {
-		if _, judged := run.Verdicts[p.Name]; judged && !run.Matches(p.Name) {
-			all = append(all, p.Name)
-		}
-	}
-	return all
-}
-
-// complaint says what is wrong with a run, and how to see it again.
-func (r *runner) complaint(t *testing.T, s source, run results.Run, h *history.History, said *logged) string {
-	var b strings.Builder
-	if run.Failure != "" {
-		fmt.Fprintf(&b, "%s\n", run.Failure)
-	}
-	for _, l := range wrongLines(run) {
-		fmt.Fprintf(&b, "%s %s: %s\n", english.And(l.names), l.what, l.reason)
-	}
-	b.WriteString(panicked(h))
-	if slices.ContainsFunc(slices.Collect(maps.Values(run.Verdicts)), func(v checker.Verdict) bool { return v.Outcome == checker.Unknown }) {
-		b.WriteString(firstFailure(h))
-	}
-	b.WriteString(unstruckIn(run, h))
-	fmt.Fprintf(&b, "seed:   %d\nagain:  %s\nreport: holdfast report %s", run.Seed, run.Test, r.dir)
-	if again, err := r.quietly(s, run.Seed); err == nil && again.History.Hash() != run.HistorySHA256 {
-		b.WriteString("\nThe same seed gave another history the second time: the end of the test says why.")
-		r.unrepeatable++
-	}
-	if log := said.String(); log != "" {
-		b.WriteString("\n" + log)
-	}
-	return b.String()
-}
-
-// quietly plays a run once more, and shows nothing of what is logged.
-func (r *runner) quietly(s source, seed uint64) (*play.Played, error) {
-	_, restore := capture()
-	defer restore()
-	return r.once(s, seed)
-}
-
-// wrongLine is a line of a complaint: a reason, and the properties that are violated,
-// or unknown, for it.
-type wrongLine struct {
-	names        []string
-	what, reason string
-}
-
-// wrongLines are the lines of a complaint.
-func wrongLines(run results.Run) []wrongLine {
-	var lines []wrongLine
-	for _, p := range unexpected(run) {
-		v := run.Verdicts[p]
-		what := string(v.Outcome)
-		if v.Class != "" {
-			what += " (" + v.Class + ")"
-		}
-		i := slices.IndexFunc(lines, func(l wrongLine) bool { return l.what == what && l.reason == v.Reason })
-		if i < 0 {
-			i = len(lines)
-			lines = append(lines, wrongLine{what: what, reason: v.Reason})
-		}
-		lines[i].names = append(lines[i].names, string(p))
-	}
-	return lines
-}
-
-// firstFailure tells the first error that the lock returned: where nothing can be
-// judged, that is usually why.
-func firstFailure(h *history.History) string {
-	for _, e := range h.Events {
-		if (e.Kind == history.Fail || e.Kind == history.Info) && e.Result != nil && e.Result.Message != "" {
-			return fmt.Sprintf("the first error: the %s of %s ended as %q at %v: %s\n", e.F, e.Owner, e.Result.Error, time.Duration(e.Time), e.Result.Message)
-		}
-	}
-	return ""
+	return played, err
 }
 
 // again is the command that plays a test again, from a seed on.
@@ -413,16 +274,35 @@ func pattern(name string) string {
 	return strings.Join(parts, "/")
 }
 
-// finish writes the report, or removes an unneeded one.
-func (r *runner) finish(t *testing.T) {
-	if !t.Failed() && os.Getenv(outVar) == "" {
-		if err := os.RemoveAll(string(r.dir)); err != nil {
+// runDir chooses the run directory of a test. The end of the test removes an unneeded
+// one.
+func runDir(t *testing.T) string {
+	t.Helper()
+	dir, err := directory(t.Name())
+	if err != nil {
+		t.Fatalf("locktest: %v", err)
+	}
+	t.Cleanup(func() {
+		if t.Failed() || os.Getenv(outVar) != "" {
+			return
+		}
+		if err := os.RemoveAll(dir); err != nil {
 			t.Errorf("remove what was played: %v", err)
 		}
-		return
+	})
+	return dir
+}
+
+// directory is the path of a directory for the results of a test. It exists if it is
+// a temporary one.
+func directory(test string) (string, error) {
+	name := strings.NewReplacer("/", "-", "\\", "-", " ", "-").Replace(test)
+	if out := os.Getenv(outVar); out != "" {
+		return filepath.Join(out, name), nil
 	}
-	res := suite.Outcome{Runs: r.runs}.Results(again(t, r.options.seed), r.skipped)
-	if err := r.dir.WriteResults(res); err != nil {
-		t.Errorf("write the report: %v", err)
+	dir, err := os.MkdirTemp("", "holdfast-"+name+"-")
+	if err != nil {
+		return "", fmt.Errorf("make a directory for the results: %w", err)
 	}
+	return dir, nil
 }

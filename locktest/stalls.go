@@ -6,11 +6,15 @@ import (
 	"fmt"
 	"io"
 	"testing"
+	"time"
 
 	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/internal/goroutines"
 	"github.com/holdfast-go/holdfast/internal/search/exhaustive"
 )
+
+// detector gives up a run that does not end, and leaves it behind.
+var detector = goroutines.Detector{Most: time.Minute}
 
 // mostStalls is after how many runs that stall Exhaust stops.
 const mostStalls = 3

@@ -70,22 +70,47 @@ func (r *runner) summarize(t *testing.T) {
 }
 
 // counted says how much was played, and what was not and why.
-func (r *runner) counted(t *testing.T) {
+func (r *runner) counted(t *testing.T, res results.Results) {
 	t.Helper()
-	other := r.notPlayed()
+	chosen, played := map[string]bool{}, map[string]bool{}
+	for _, j := range r.jobs {
+		chosen[j.Scenario] = true
+	}
+	for _, run := range res.Runs {
+		played[run.Scenario] = true
+	}
+	var reasons []string
+	names := map[string][]string{} // of scenarios that were not played, by the reason
+	other := map[string]bool{}
+	for _, s := range res.Skipped {
+		chosen[s.Scenario] = true
+		if s.User != "" {
+			continue
+		}
+		other[s.Scenario] = true
+		if !slices.Contains(reasons, s.Reason) {
+			reasons = append(reasons, s.Reason)
+		}
+		if !slices.Contains(names[s.Reason], s.Scenario) {
+			names[s.Reason] = append(names[s.Reason], s.Scenario)
+		}
+	}
 	if len(other) == 0 {
 		return
 	}
-	played := map[string]bool{}
-	for _, run := range r.runs {
-		played[run.Scenario] = true
+	if len(other) == len(chosen) {
+		t.Errorf("none of the scenarios applies to the lock: %s", res.Skipped[0].Reason)
 	}
 	unselected := ""
-	if n := len(r.options.scenarios) - len(other) - len(played); n > 0 {
+	if n := len(chosen) - len(other) - len(played); n > 0 {
 		unselected = fmt.Sprintf("; not selected: %d", n) // by -run
 	}
+	var b strings.Builder
+	for _, reason := range reasons {
+		fmt.Fprintf(&b, "\nnot played: %s: %s", reason, strings.Join(names[reason], ", "))
+	}
 	t.Logf("%s chosen: %d were played, as %s, one for each kind of user%s; left out: %d%s",
-		english.Count(len(r.options.scenarios), "scenario"), len(played), english.Count(len(r.tests), "subtest"), unselected, len(other), r.reasons())
+		english.Count(len(chosen), "scenario"), len(played), english.Count(len(r.tests), "subtest"), unselected, len(other), b.String())
 }
 
 // outdated fails the test for each violation that the lock is known for and that no
@@ -97,18 +122,18 @@ func (r *runner) outdated(t *testing.T, known []Known) {
 		return
 	}
 	for _, k := range suite.Gone(known, r.runs) {
-		i := slices.IndexFunc(r.options.scenarios, func(s source) bool { return s.scenario.Name == k.Scenario })
-		if i < 0 {
-			continue
+		planned, played := 0, 0
+		for _, j := range r.jobs {
+			if j.Scenario == k.Scenario {
+				planned++
+			}
 		}
-		users, _ := suite.UsersOf(r.options.scenarios[i].scenario, r.subject, r.options.users)
-		played := 0
 		for _, run := range r.runs {
 			if run.Scenario == k.Scenario {
 				played++
 			}
 		}
-		if played == len(users)*r.options.seeds {
+		if planned > 0 && played == planned {
 			t.Errorf("Known has %s in %s, and no run shows that any more: remove the entry (%q)", k.Property, k.Scenario, k.Because)
 		}
 	}

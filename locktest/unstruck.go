@@ -8,6 +8,7 @@ import (
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/internal/play"
+	"github.com/holdfast-go/holdfast/internal/suite"
 	"github.com/holdfast-go/holdfast/reports/results"
 )
 
@@ -30,8 +31,15 @@ func CannotStrike(scenario, because string) Option {
 // checkUnstruck returns an error if an option is about a scenario that is not to be
 // played.
 func (o *options) checkUnstruck() error {
+	if len(o.unstruck) == 0 {
+		return nil
+	}
+	list, err := suite.Pick(o.scenarios)
+	if err != nil {
+		return err
+	}
 	for _, u := range o.unstruck {
-		if !slices.ContainsFunc(o.scenarios, func(s source) bool { return s.scenario.Name == u.scenario }) {
+		if !slices.ContainsFunc(list, func(s suite.Source) bool { return s.Scenario.Name == u.scenario }) {
 			return fmt.Errorf("CannotStrike names %q, which is none of the scenarios to play", u.scenario)
 		}
 	}

@@ -11,8 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-go/holdfast/internal/live/conform"
-	"github.com/holdfast-go/holdfast/internal/live/servers"
-	"github.com/holdfast-go/holdfast/internal/suite/realtime"
+	"github.com/holdfast-go/holdfast/internal/play/liveplay"
 )
 
 func newAdapterCmd() *cobra.Command {
@@ -80,12 +79,12 @@ defect of holdfast itself; 130 interrupted.`,
 	c.Flags().SetInterspersed(false) // the words after the command belong to it
 	c.Flags().StringSliceVar(&f.locks, "lock", nil, "locks to check, by name (default all that it describes)")
 	c.Flags().StringSliceVar(&f.checks, "check", nil, "checks to carry out, by name, beside those that all others need (default all)")
-	c.Flags().StringVar(&f.backend, "backend", realtime.AutoBackend, "what the servers are, redis (redis-server or valkey-server) or miniredis; auto is redis where it is installed")
+	c.Flags().StringVar(&f.backend, "backend", liveplay.AutoBackend, "what the servers are, redis (redis-server or valkey-server) or miniredis; auto is redis where it is installed")
 	formatFlag(c, &f.format, adapterCheckFormats, "what to print: text or json")
 	c.Flags().DurationVar(&f.lease, "lease", conform.DefaultLease, "lease that the locks are opened with")
 	c.Flags().DurationVar(&f.patience, "patience", conform.DefaultPatience, "how long an answer may take that has to wait for nothing; the start of a process, three times as long")
 	complete(c, "check", conform.Names())
-	complete(c, "backend", realtime.Backends())
+	complete(c, "backend", liveplay.Backends())
 	return c
 }
 
@@ -108,11 +107,15 @@ func checkAdapter(c *cobra.Command, args []string, f adapterCheckFlags) (err err
 	if err := f.check(); err != nil {
 		return err
 	}
-	argv, err := realtime.Command(args...)
+	argv, err := liveplay.Command(args...)
 	if err != nil {
-		return lockError(err)
+		return notPlayed(err)
 	}
-	servers, err := runFlags{world: worldLive, backend: f.backend}.servedBy(c)
+	on := runFlags{world: worldLive, backend: f.backend}
+	if err := on.checkBackend(); err != nil {
+		return err
+	}
+	servers, err := on.servers(c.Context(), c.ErrOrStderr())
 	if err != nil {
 		return err
 	}
@@ -150,15 +153,6 @@ func checkAdapter(c *cobra.Command, args []string, f adapterCheckFlags) (err err
 	return nil
 }
 
-// servedBy are the servers that the flags select.
-func (f runFlags) servedBy(c *cobra.Command) (servers.Backend, error) {
-	if err := f.checkBackend(); err != nil {
-		return servers.Backend{}, err
-	}
-	f, err := f.withBackend(c.Context(), c.ErrOrStderr())
-	return f.servers, err
-}
-
 func newAdapterDescribeCmd() *cobra.Command {
 	return &cobra.Command{
 		Use:     "describe -- CMD [ARG ...]",
@@ -171,9 +165,9 @@ func newAdapterDescribeCmd() *cobra.Command {
 			return nil
 		}),
 		RunE: func(c *cobra.Command, args []string) error {
-			locks, err := realtime.AdapterLocks(c.Context(), []string{strings.Join(args, " ")}, adapterStart)
+			locks, err := liveplay.AdapterLocks(c.Context(), []string{strings.Join(args, " ")}, adapterStart)
 			if err != nil {
-				return lockError(err)
+				return notPlayed(err)
 			}
 			for _, l := range locks {
 				d, _ := l.Subject.Description()

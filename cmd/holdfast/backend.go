@@ -14,7 +14,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/live/processes"
 	"github.com/holdfast-go/holdfast/internal/live/servers"
 	"github.com/holdfast-go/holdfast/internal/live/servers/miniredis"
-	"github.com/holdfast-go/holdfast/internal/suite/realtime"
+	"github.com/holdfast-go/holdfast/internal/play/liveplay"
 )
 
 func newMiniredisCmd() *cobra.Command {
@@ -32,33 +32,27 @@ func (f runFlags) checkBackend() error {
 		return err
 	}
 	switch {
-	case f.world != worldLive && f.backend != realtime.AutoBackend && f.backend != "":
+	case f.world != worldLive && f.backend != liveplay.AutoBackend && f.backend != "":
 		return usage("--backend is for --world live; the simulator has servers of its own")
-	case f.world == worldLive && !slices.Contains(realtime.Backends(), f.backend):
-		return usage("unknown backend "+quote(f.backend), didYouMean(f.backend, realtime.Backends()), "the backends are "+strings.Join(realtime.Backends(), ", "))
+	case f.world == worldLive && !slices.Contains(liveplay.Backends(), f.backend):
+		return usage("unknown backend "+quote(f.backend), didYouMean(f.backend, liveplay.Backends()), "the backends are "+strings.Join(liveplay.Backends(), ", "))
 	}
 	return nil
 }
 
-// withBackend chooses the servers, and names its choice on stderr if no flag did.
-func (f runFlags) withBackend(ctx context.Context, stderr io.Writer) (runFlags, error) {
-	if f.world != worldLive {
-		return f, nil
-	}
-	var err error
+// servers are those that the flags select. It names its choice on stderr if no flag did.
+func (f runFlags) servers(ctx context.Context, stderr io.Writer) (b servers.Backend, err error) {
 	if f.external.given() {
-		f.servers.External, err = f.external.discover(ctx)
-		return f, err
+		b.External, err = f.external.discover(ctx)
+		return b, err
 	}
-	if f.servers, err = realtime.FindBackend(f.backend); err != nil {
-		return f, noServers(err)
+	if b, err = liveplay.FindBackend(f.backend); err != nil {
+		return b, noServers(err)
 	}
-	if f.backend == realtime.AutoBackend {
-		if f.backend = f.servers.Name(); f.backend == servers.Miniredis {
-			fmt.Fprintln(stderr, "no redis-server or valkey-server is on the PATH: playing on miniredis, which cannot carry every scenario")
-		}
+	if f.backend == liveplay.AutoBackend && b.Name() == servers.Miniredis {
+		fmt.Fprintln(stderr, "no redis-server or valkey-server is on the PATH: playing on miniredis, which cannot carry every scenario")
 	}
-	return f, nil
+	return b, nil
 }
 
 func noServers(err error) error {
@@ -72,27 +66,6 @@ func noServers(err error) error {
 // adapterStart is the time that the process of an adapter may take to answer the first
 // request, because a virtual machine may have to start. Tests are less patient.
 var adapterStart = 30 * time.Second
-
-// contend finds the named locks, and those of adapters.
-func contend(ctx context.Context, names, adapters []string) ([]realtime.Lock, error) {
-	locks, err := realtime.Choose(ctx, names, adapters, adapterStart)
-	return locks, lockError(err)
-}
-
-// lockError maps an error from the choice of locks; nil stays nil.
-func lockError(err error) error {
-	var unknown *realtime.UnknownLockError
-	var adapter *realtime.AdapterError
-	switch {
-	case err == nil:
-		return nil
-	case errors.As(err, &unknown):
-		return usage(err.Error(), didYouMean(unknown.Name, slices.Concat(unknown.Adapters, playable())), "holdfast list locks shows them all; holdfast list mutants those that are wrong on purpose")
-	case errors.As(err, &adapter):
-		return badInput(err, adapter.Hint)
-	}
-	return badInput(err)
-}
 
 // needLinux is an error of usage where the live world cannot run. what is the
 // flag or command that needs it.
@@ -126,7 +99,7 @@ func (o externalServers) check(f runFlags) error {
 	switch {
 	case o.given() && f.world != worldLive:
 		return usage("--redis is for --world live; the simulator has servers of its own")
-	case o.given() && f.backend != realtime.AutoBackend:
+	case o.given() && f.backend != liveplay.AutoBackend:
 		return usage("--backend says what servers to start, and --redis to start none: leave one of them out")
 	}
 	list, err := servers.ParseAddresses(o.addresses)

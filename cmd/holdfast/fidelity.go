@@ -8,6 +8,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/live/servers"
 	"github.com/holdfast-go/holdfast/internal/selftest"
+	"github.com/holdfast-go/holdfast/internal/suite"
 	"github.com/holdfast-go/holdfast/reports"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/scenarios/locks"
@@ -56,41 +57,31 @@ itself; 130 interrupted.`,
 var fidelityFormats = []string{"text", "markdown"}
 
 func runFidelity(c *cobra.Command, args []string, f fidelityFlags) error {
-	list, err := pick(args)
-	if err != nil {
-		return err
-	}
 	worlds := []string{worldSim, worldLive}
+	var in []suite.Options
 	for _, world := range worlds { // before anything runs in either world
-		flags := f.in(world).withDefaults()
-		if err := flags.check(); err != nil {
-			return err
-		}
-		if flags, err = flags.withBackend(c.Context(), c.ErrOrStderr()); err != nil {
-			return err
-		}
-		locks, err := contend(c.Context(), flags.locks, nil)
+		o, err := f.in(world).options(c, args)
 		if err != nil {
 			return err
 		}
-		if _, _, err := plan(list, locks, flags); err != nil {
-			return err
+		if _, err := suite.NewPlan(c.Context(), o); err != nil {
+			return notPlayed(err)
 		}
+		in = append(in, o)
 	}
 	dir, err := selftest.FidelityDir(f.out, worlds)
 	if err != nil {
 		return badOut(err)
 	}
-	var halves []*playedList
-	for _, world := range worlds {
-		flags := f.in(world)
-		flags.out = dir.File(world)
-		p, err := playList(c, list, args, flags)
+	var halves []*played
+	for i, world := range worlds {
+		in[i].Dir = dir.File(world)
+		p, err := playRuns(c.Context(), in[i])
 		if err != nil {
 			return err
 		}
 		halves = append(halves, p)
-		if p.outcome.Stopped {
+		if c.Context().Err() != nil {
 			return &exitError{code: exitInterrupted, msg: "interrupted in the " + world + " world; its report has what ran"}
 		}
 	}

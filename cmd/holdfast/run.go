@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"runtime"
 	"slices"
@@ -16,10 +15,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-go/holdfast/internal/gallery"
-	"github.com/holdfast-go/holdfast/internal/live/servers"
 	"github.com/holdfast-go/holdfast/internal/play/liveplay"
 	"github.com/holdfast-go/holdfast/internal/suite"
-	"github.com/holdfast-go/holdfast/internal/suite/realtime"
 	"github.com/holdfast-go/holdfast/internal/suite/report"
 	"github.com/holdfast-go/holdfast/internal/suite/workers"
 	"github.com/holdfast-go/holdfast/internal/terminal"
@@ -45,10 +42,6 @@ type runFlags struct {
 	user     string
 	accept   string
 	outputs  report.Outputs
-	servers  servers.Backend // the parsed backend and external, see withBackend
-	// contenders are the parsed lock and adapter, see contend.
-	contenders []realtime.Lock
-	accepted   suite.Accepted // the parsed accept
 }
 
 // The worlds that a scenario can be played in.
@@ -87,7 +80,7 @@ input; 3 some verdict unknown; 4 a defect of holdfast itself; 130 interrupted.`,
 	c.ValidArgs = scenarios.Names()
 	c.Flags().StringSliceVar(&f.locks, "lock", nil, "locks to play against, by name; all is the built-in ones (default all, or those of --adapter)")
 	c.Flags().StringVar(&f.world, "world", worldSim, "where to play: sim (virtual time) or live (real servers and processes, real time)")
-	c.Flags().StringVar(&f.backend, "backend", realtime.AutoBackend, "live: what the servers are, redis (redis-server or valkey-server) or miniredis; auto is redis where it is installed")
+	c.Flags().StringVar(&f.backend, "backend", liveplay.AutoBackend, "live: what the servers are, redis (redis-server or valkey-server) or miniredis; auto is redis where it is installed")
 	f.external.flags(c)
 	c.Flags().StringArrayVar(&f.adapter, "adapter", nil, "live: the command of a worker process that has locks of its own, which are then played; may be given several times")
 	c.Flags().StringVar(&f.user, "user", suite.BothUsers, "with --adapter: the kind of user, careful, careless or both, in scenarios that name none")
@@ -104,73 +97,54 @@ input; 3 some verdict unknown; 4 a defect of holdfast itself; 130 interrupted.`,
 	complete(c, "lock", locks.Locks())
 	complete(c, "world", []string{worldSim, worldLive})
 	complete(c, "user", suite.UserChoices())
-	complete(c, "backend", realtime.Backends())
+	complete(c, "backend", liveplay.Backends())
 	return c
 }
 
 var runFormats = []string{"text", "json", "junit", "markdown"}
 
 func runScenarios(c *cobra.Command, args []string, f runFlags) error {
-	list, err := pick(args)
+	o, err := f.options(c, args)
 	if err != nil {
 		return err
 	}
-	p, err := playList(c, list, args, f)
+	p, err := playRuns(c.Context(), o)
 	if err != nil {
 		return err
 	}
 	return p.conclude(c, f)
 }
 
-// playedList is the result of playing scenarios against locks.
-type playedList struct {
-	dir     suite.Dir
-	results results.Results
-	doc     reports.Document
-	outcome suite.Outcome
-	saved   error // of writing the run directory
-}
-
-// playList plays scenarios according to the flags, and writes the run directory.
-func playList(c *cobra.Command, list []suite.Source, args []string, f runFlags) (*playedList, error) {
+// options are the runs that the flags ask for.
+func (f runFlags) options(c *cobra.Command, args []string) (o suite.Options, err error) {
 	f = f.withDefaults()
 	if err := f.check(); err != nil {
-		return nil, err
+		return o, err
 	}
-	f, err := f.withBackend(c.Context(), c.ErrOrStderr())
-	if err != nil {
-		return nil, err
-	}
-	if f.contenders, err = contend(c.Context(), f.locks, f.adapter); err != nil {
-		return nil, err
-	}
+	o = suite.Options{Scenarios: args, Locks: f.locks, Seed: f.seed, Seeds: f.seeds, Users: f.user, Dir: cmp.Or(f.out, suite.Unused()), Made: madeNow()}
 	if f.accept != "" {
-		if f.accepted, err = readAccepted(f.accept); err != nil {
-			return nil, err
+		if o.Accepted, err = readAccepted(f.accept); err != nil {
+			return o, err
 		}
 	}
-	jobs, skipped, err := plan(list, f.contenders, f)
-	if err != nil {
-		return nil, err
-	}
-	plan := suite.Outcome{Planned: suite.Histories(jobs)}.Results(runCommand(args, f), skipped)
-	dir, err := suite.Create(f.out, plan)
-	if err != nil {
-		return nil, badOut(err)
-	}
-	for _, p := range list {
-		if err := dir.WriteScenario(p.Scenario.Name, p.Text); err != nil {
-			return nil, badInput(fmt.Errorf("output directory: %w", err))
+	progress := func(jobs int) suite.Progress { return terminal.Count(c.ErrOrStderr(), jobs, "playing") }
+	o.World = suite.Sim{Runner: f.pool.pool(), Progress: progress}
+	if f.world == worldLive {
+		exe, err := workers.Self()
+		if err != nil {
+			return o, defect(err)
 		}
+		w := &liveplay.World{Scale: f.scale, Client: []string{exe, "client"}, Workers: f.pool.workers, Adapters: f.adapter, AdapterStart: adapterStart, Accepts: o.Accepted.Accepts, Progress: progress}
+		if w.Backend, err = f.servers(c.Context(), c.ErrOrStderr()); err != nil {
+			return o, err
+		}
+		if f.backend == liveplay.AutoBackend {
+			f.backend = w.Backend.Name()
+		}
+		o.World = w
 	}
-	made := madeNow()
-	p := &playedList{dir: dir, outcome: execute(c.Context(), jobs, dir, f, c.ErrOrStderr())}
-	p.results = p.outcome.Results(plan.Command, skipped)
-	p.results.Made = made
-	f.accepted.Of(named(args, list), f.locks, f.user).Apply(&p.results)
-	p.doc = report.DocumentOf(dir, p.results)
-	p.saved = report.Save(dir, p.results, p.doc)
-	return p, nil
+	o.Command = runCommand(args, f)
+	return o, nil
 }
 
 // withDefaults sets the defaults that depend on other flags.
@@ -231,89 +205,29 @@ func playable() []string {
 	return names
 }
 
-// pick finds the scenarios named on the command line; none means all.
-func pick(args []string) ([]suite.Source, error) {
-	list, err := suite.Pick(args)
-	var twice *suite.TwiceError
-	var unread *fs.PathError
-	switch {
-	case errors.As(err, &twice):
-		return nil, usage(err.Error())
-	case errors.As(err, &unread):
-		return nil, badInput(err, "a scenario is a built-in name, or a file; holdfast list scenarios shows the names")
-	case err != nil:
-		return nil, unknownScenario(err)
-	}
-	return list, nil
+// played is the result of playing scenarios against locks.
+type played struct {
+	results results.Results
+	doc     reports.Document
+	dir     suite.Dir
+	err     error // besides the verdicts
 }
 
-// named are the scenarios that the command line names; none stands for all.
-func named(args []string, list []suite.Source) (names []string) {
-	for _, p := range list[:min(len(args), len(list))] {
-		names = append(names, p.Scenario.Name)
+// playRuns plays scenarios, and writes the report.
+func playRuns(ctx context.Context, o suite.Options) (*played, error) {
+	p := &played{}
+	o.Report = func(dir suite.Dir, res results.Results) error {
+		p.dir, p.doc = dir, report.DocumentOf(dir, res)
+		return report.WriteReport(dir, p.doc)
 	}
-	return names
-}
-
-func unknownScenario(err error) error {
-	if unknown, ok := errors.AsType[*scenarios.UnknownScenarioError](err); ok {
-		return badInput(err, unknown.Hint())
+	if p.results, p.err = suite.Run(ctx, o); p.dir == "" {
+		return nil, notPlayed(p.err)
 	}
-	return badInput(err)
-}
-
-// execute plays the jobs in the chosen world.
-func execute(ctx context.Context, jobs []suite.Job, dir suite.Dir, f runFlags, stderr io.Writer) suite.Outcome {
-	suite.Into(dir, jobs)
-	var o suite.Outcome
-	if f.world == worldLive {
-		exe, err := workers.Self()
-		if err != nil {
-			return suite.Outcome{Err: err}
-		}
-		bar := terminal.Count(stderr, len(jobs), "playing")
-		o = realtime.Player{
-			Locks: f.contenders, Backend: f.servers, Scale: f.scale, Client: []string{exe, "client"}, Workers: f.pool.workers, Now: bar.Now, Step: bar.Step, Accepts: f.accepted.Accepts,
-		}.Play(ctx, jobs, dir)
-		bar.Done()
-	} else {
-		bar := terminal.Count(stderr, suite.Twice(len(jobs)), "playing")
-		o = suite.PlaySim(ctx, jobs, f.pool.pool(), bar.Step)
-		bar.Done()
-	}
-	o.Planned = suite.Histories(jobs)
-	return o
-}
-
-// plan lists the runs to play, and the pairs that cannot be played.
-func plan(list []suite.Source, contenders []realtime.Lock, f runFlags) (jobs []suite.Job, skipped []results.Skip, err error) {
-	var subjects []*locks.Subject
-	for _, l := range contenders {
-		subjects = append(subjects, l.Subject)
-	}
-	var carries func(*scenarios.Scenario, *locks.Subject) (bool, string)
-	if f.world == worldLive {
-		carries = func(s *scenarios.Scenario, l *locks.Subject) (bool, string) {
-			if f.scale != 0 && err == nil {
-				if slow := liveplay.CheckPace(s, f.scale); slow != nil {
-					err = usage(fmt.Sprintf("%s: %v", s.Name, slow), "choose a larger --time-scale")
-				}
-			}
-			return liveplay.Carries(s, l, contenders[slices.Index(subjects, l)].Backend(f.servers))
-		}
-	}
-	jobs, skipped = suite.Plan(list, subjects, f.seed, f.seeds, f.user, carries)
-	if err != nil {
-		return nil, nil, err
-	}
-	if len(jobs) == 0 {
-		return nil, nil, usage(suite.ErrNothing.Error(), suite.WhyNothing(skipped)...)
-	}
-	return jobs, skipped, nil
+	return p, nil
 }
 
 // conclude prints the result, and returns the exit code as an error.
-func (p *playedList) conclude(c *cobra.Command, f runFlags) error {
+func (p *played) conclude(c *cobra.Command, f runFlags) error {
 	if err := show(c.OutOrStdout(), p.doc, f.format); err != nil {
 		return defect(fmt.Errorf("print result: %w", err))
 	}
@@ -321,13 +235,13 @@ func (p *playedList) conclude(c *cobra.Command, f runFlags) error {
 	if err := f.outputs.GitHub(os.Getenv, stderr).Publish(p.doc); err != nil {
 		return badInput(err, "the run directory is complete: "+string(p.dir))
 	}
-	if p.saved == nil && p.outcome.Output == "" {
+	if _, lost := errors.AsType[*suite.StoreError](p.err); !lost {
 		fmt.Fprintf(stderr, "report: %s\n", p.dir.File("report.html"))
 	}
 	if err := p.failure(stderr); err != nil {
 		return err
 	}
-	if p.outcome.Stopped {
+	if p.results.Interrupted {
 		return &exitError{code: exitInterrupted, msg: fmt.Sprintf("interrupted after %d runs; the report has what ran", p.results.Summary.Runs)}
 	}
 	return underList(p.results)
@@ -354,16 +268,17 @@ func readAccepted(path string) (suite.Accepted, error) {
 
 // failure is an error of Holdfast itself or of its output, nil without one. It
 // prints the first defects to stderr.
-func (p *playedList) failure(stderr io.Writer) error {
-	switch o := p.outcome; {
-	case o.Err != nil:
-		return defect(o.Err)
-	case len(o.Defects) > 0:
-		return ownDefects(stderr, o.Defects)
-	case o.Output != "":
-		return defect(errors.New(o.Output), "the verdicts above are complete; the run directory is not")
-	case p.saved != nil:
-		return defect(fmt.Errorf("write run directory %s: %w", p.dir, p.saved), "the verdicts above are complete; the run directory is not")
+func (p *played) failure(stderr io.Writer) error {
+	var world *suite.WorldError
+	var defects *suite.DefectsError
+	var lost *suite.StoreError
+	switch {
+	case errors.As(p.err, &world):
+		return defect(world)
+	case errors.As(p.err, &defects):
+		return ownDefects(stderr, defects.Defects)
+	case errors.As(p.err, &lost):
+		return defect(lost, "the verdicts above are complete; the run directory is not")
 	}
 	return nil
 }

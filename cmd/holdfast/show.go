@@ -28,7 +28,7 @@ func newShowCmd() *cobra.Command {
 			}
 			src, err := scenarios.Source(args[0])
 			if err != nil {
-				return unknownScenario(err)
+				return notPlayed(err)
 			}
 			_, err = c.OutOrStdout().Write(src)
 			return err

@@ -140,9 +140,9 @@ func (f sweepFlags) options(c *cobra.Command, arg string) (o sweep.Options, err 
 	if err != nil {
 		return o, err
 	}
-	locks, err := contend(c.Context(), []string{f.lock}, nil)
+	locks, err := suite.Sim{}.Locks(c.Context(), []string{f.lock})
 	if err != nil {
-		return o, err
+		return o, notPlayed(err)
 	}
 	if len(locks) != 1 {
 		return o, usage("--lock takes one lock", "sweep them one after the other")
@@ -156,7 +156,7 @@ func (f sweepFlags) options(c *cobra.Command, arg string) (o sweep.Options, err 
 		if err != nil {
 			return o, badInput(err)
 		}
-		if ok, why := s.Applies(locks[0].Subject); !ok {
+		if ok, why := s.Applies(locks[0]); !ok {
 			return o, usage(fmt.Sprintf("%s cannot be played with %s: %s", s.Name, f.lock, why))
 		}
 	}

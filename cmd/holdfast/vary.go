@@ -12,6 +12,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/disk"
 	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/internal/selftest"
+	"github.com/holdfast-go/holdfast/internal/suite"
 	"github.com/holdfast-go/holdfast/internal/terminal"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/scenarios/locks"
@@ -71,17 +72,9 @@ func runVariations(c *cobra.Command, args []string, f varyFlags) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	list, err := pick(args)
+	plan, err := suite.NewPlan(c.Context(), suite.Options{Scenarios: args, Locks: f.locks})
 	if err != nil {
-		return err
-	}
-	locks, err := contend(c.Context(), f.locks, nil)
-	if err != nil {
-		return err
-	}
-	cells, skipped, err := plan(list, locks, runFlags{seeds: 1})
-	if err != nil {
-		return err
+		return notPlayed(err)
 	}
 	if f.out != "" {
 		if err := disk.Unused(f.out); err != nil {
@@ -91,14 +84,14 @@ func runVariations(c *cobra.Command, args []string, f varyFlags) error {
 			return badOut(fmt.Errorf("output directory: %w", err))
 		}
 	}
-	v := selftest.Variations{Cells: cells, Seed: f.seed, Seeds: f.seeds, Out: f.out}
+	v := selftest.Variations{Cells: plan.Jobs, Seed: f.seed, Seeds: f.seeds, Out: f.out}
 	bar := terminal.Count(c.ErrOrStderr(), f.seeds, "playing")
 	t, err := v.Play(c.Context(), f.pool.pool(), bar.Step)
 	bar.Done()
 	if err != nil {
 		return defect(err)
 	}
-	t.Command, t.Skipped = varyCommand(args, f), len(skipped)
+	t.Command, t.Skipped = varyCommand(args, f), len(plan.Skipped)
 	switch {
 	case f.out == "":
 	case len(t.Surprises) == 0:

@@ -177,8 +177,9 @@ func (p *plan) playOrder(o *order, j suite.Job, a *suite.Answer, g suite.Guard) 
 		return nil, err
 	}
 	for _, lock := range o.Beside {
-		other, b := j, suite.Answer{Run: results.Run{Scenario: j.Scenario, Lock: lock, World: "sim", Seed: j.Seed, File: j.ReadFrom()}}
+		other := j
 		other.Lock = lock
+		b := suite.Answer{Run: other.Run("sim")}
 		if _, played := b.Play(other, g, player); played != nil && survives(b.Run) {
 			response, err := p.respond([]drawn{{*o.Run, first}, {b.Run, played.History}})
 			return &outcome{Response: response}, err

@@ -60,18 +60,3 @@ func files(res results.Results) []string {
 	slices.Sort(names)
 	return slices.Compact(names)
 }
-
-// Pending lists the planned histories without a run.
-func Pending(plan []string, runs []results.Run) []string {
-	played := map[string]bool{}
-	for _, r := range runs {
-		played[HistoryPath(r.Scenario, r.Lock, r.Seed, r.User)] = true
-	}
-	var pending []string
-	for _, history := range plan {
-		if !played[history] {
-			pending = append(pending, filepath.ToSlash(history))
-		}
-	}
-	return pending
-}

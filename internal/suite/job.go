@@ -37,12 +37,13 @@ type Job struct {
 	Args json.RawMessage `json:"args,omitempty"`
 }
 
-// ReadFrom is the file of a run's scenario, empty for a built-in one.
-func (j Job) ReadFrom() string {
+// Run is the run of the job in a world, of which nothing has been played.
+func (j Job) Run(world string) results.Run {
+	r := results.Run{Scenario: j.Scenario, Lock: j.Lock, World: world, Seed: j.Seed, User: j.User, File: j.File}
 	if source, err := scenarios.Source(j.Scenario); err == nil && string(source) == j.Source {
-		return ""
+		r.File = "" // a built-in one
 	}
-	return j.File
+	return r
 }
 
 // Answer is the outcome of a job.
@@ -76,7 +77,7 @@ func RegisterKind(name string, p player) { kinds[name] = p }
 
 // PlayJob plays one job.
 func PlayJob(j Job, g Guard) Answer {
-	a := Answer{ID: j.ID, Run: results.Run{Scenario: j.Scenario, Lock: j.Lock, World: "sim", Seed: j.Seed, User: j.User, File: j.ReadFrom()}}
+	a := Answer{ID: j.ID, Run: j.Run("sim")}
 	play, known := kinds[j.Kind]
 	if !known {
 		a.Defect = fmt.Sprintf("unknown kind of job %q", j.Kind)
@@ -119,21 +120,20 @@ func DecodeAs[T any](raw json.RawMessage) (*T, error) {
 // Play plays a job with a player, judges the history where the job asks for it,
 // and stores it. It returns the scenario and the play, nil after a defect.
 func (a *Answer) Play(j Job, g Guard, player func(*scenarios.Scenario, *locks.Subject) (*play.Played, error)) (*scenarios.Scenario, *play.Played) {
-	s, err := j.scenario()
+	s, err := j.Load()
 	if err != nil {
 		a.Defect = err.Error()
 		return nil, nil
 	}
-	s = s.PlayedBy(j.User)
 	l, err := locks.FindSubject(j.Lock)
 	if err != nil {
 		a.Defect = err.Error()
 		return nil, nil
 	}
-	p, err := Once(&a.Run, s, l, func() (p *play.Played, err error) {
+	p, err := j.Once(&a.Run, s, l, func() (p *play.Played, err error) {
 		g(func() { p, err = player(s, l) })
 		return p, err
-	}, Keep{Judge: j.Judge, File: j.History, Path: j.Path, Surprise: j.Surprise})
+	})
 	a.Took(err)
 	return s, p
 }
@@ -148,17 +148,17 @@ type parsed struct {
 	scenario     *scenarios.Scenario
 }
 
-// scenario is the scenario of a job.
-func (j *Job) scenario() (*scenarios.Scenario, error) {
+// Load parses the scenario of the job, as its user plays it.
+func (j Job) Load() (*scenarios.Scenario, error) {
 	if p := latest.Load(); p != nil && p.file == j.File && p.source == j.Source {
-		return p.scenario, nil
+		return p.scenario.PlayedBy(j.User), nil
 	}
 	s, err := scenarios.Parse(j.File, []byte(j.Source))
 	if err != nil {
 		return nil, err
 	}
 	latest.Store(&parsed{j.File, j.Source, s})
-	return s, nil
+	return s.PlayedBy(j.User), nil
 }
 
 // Took notes what went wrong with a run.

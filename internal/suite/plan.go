@@ -1,9 +1,9 @@
 package suite
 
 import (
-	"errors"
+	"cmp"
+	"context"
 	"fmt"
-	"path/filepath"
 	"strings"
 
 	"github.com/holdfast-go/holdfast/checker/history"
@@ -42,71 +42,136 @@ func Pick(args []string) ([]Source, error) {
 	}
 	var list []Source
 	for _, arg := range args {
-		s := Source{File: arg}
-		var err error
+		pick := BuiltIn
 		if IsFile(arg) {
-			s.Text, err = scenarios.ReadSource(arg)
-			if err != nil {
-				err = fmt.Errorf("read scenario: %w", err)
-			}
-		} else {
-			s.File += ".yaml"
-			s.Text, err = scenarios.Source(arg)
+			pick = ReadSource
 		}
+		s, err := pick(arg)
 		if err != nil {
 			return nil, err
 		}
-		if s.Scenario, err = scenarios.Parse(s.File, s.Text); err != nil {
-			return nil, err
-		}
-		for _, q := range list {
-			if q.Scenario.Name == s.Scenario.Name {
-				return nil, &TwiceError{s.Scenario.Name, q.File, s.File}
-			}
-		}
 		list = append(list, s)
 	}
-	return list, nil
+	return list, checkOnce(list)
 }
 
-// Plan lists the runs of scenarios with locks, for seeds many seeds from seed on,
-// and the skipped runs. users is one of [UserChoices], for locks that are not
-// built in. carries reports whether a world can carry a scenario that applies to a
-// lock, and if not, why. A nil carries accepts all.
-func Plan(list []Source, locks []*locks.Subject, seed uint64, seeds int, users string, carries func(*scenarios.Scenario, *locks.Subject) (ok bool, reason string)) (jobs []Job, skipped []results.Skip) {
-	for _, p := range list {
-		for _, l := range locks {
-			ok, reason := p.Scenario.Applies(l)
-			if ok && carries != nil {
-				if ok, reason = carries(p.Scenario, l); !ok {
-					reason = results.NotRun + reason
-				}
+// BuiltIn is the built-in scenario of a name.
+func BuiltIn(name string) (Source, error) {
+	text, err := scenarios.Source(name)
+	if err != nil {
+		return Source{}, err
+	}
+	return parseSource(name+".yaml", text)
+}
+
+// ReadSource reads a scenario from a file.
+func ReadSource(file string) (Source, error) {
+	text, err := scenarios.ReadSource(file)
+	if err != nil {
+		return Source{}, fmt.Errorf("read scenario: %w", err)
+	}
+	return parseSource(file, text)
+}
+
+func parseSource(file string, text []byte) (Source, error) {
+	s, err := scenarios.Parse(file, text)
+	return Source{Scenario: s, File: file, Text: text}, err
+}
+
+// checkOnce refuses two scenarios with one name.
+func checkOnce(list []Source) error {
+	files := map[string]string{}
+	for _, s := range list {
+		if first, twice := files[s.Scenario.Name]; twice {
+			return &TwiceError{s.Scenario.Name, first, s.File}
+		}
+		files[s.Scenario.Name] = s.File
+	}
+	return nil
+}
+
+// Plan is the runs to play, with the options that they came from.
+type Plan struct {
+	Options
+	Sources []Source
+	Jobs    []Job
+	Skipped []results.Skip
+}
+
+// NewPlan lists the runs that options ask for, with the reasons for those that
+// cannot be played. It plays nothing. Its errors are those of [Pick], of the
+// options' world, and a [*NothingError].
+func NewPlan(ctx context.Context, o Options) (Plan, error) {
+	list, err := Pick(o.Scenarios)
+	if err != nil {
+		return Plan{}, err
+	}
+	if o.World == nil {
+		o.World = Sim{}
+	}
+	found, err := o.World.Locks(ctx, o.Locks)
+	if err != nil {
+		return Plan{}, err
+	}
+	o.Seed, o.Seeds, o.Users = max(o.Seed, 1), max(o.Seeds, 1), cmp.Or(o.Users, BothUsers)
+	var named []string // the scenarios that the options name; none stands for all
+	for _, s := range list[:min(len(o.Scenarios), len(list))] {
+		named = append(named, s.Scenario.Name)
+	}
+	o.Accepted = o.Accepted.Of(named, o.Locks, o.Users)
+	p := Plan{Options: o}
+	for _, s := range list {
+		if err := p.Add(s, found, o.Seed); err != nil {
+			return Plan{}, err
+		}
+	}
+	if len(p.Jobs) == 0 {
+		return Plan{}, &NothingError{p.Skipped}
+	}
+	return p, nil
+}
+
+// Add adds the runs of a scenario with locks, and the skipped ones.
+func (p *Plan) Add(s Source, with []*locks.Subject, seed uint64) error {
+	p.Sources = append(p.Sources, s)
+	for _, l := range with {
+		ok, reason := s.Scenario.Applies(l)
+		if ok {
+			what, err := p.World.Lacks(s.Scenario, l)
+			if err != nil {
+				return err
 			}
-			if !ok {
-				skipped = append(skipped, results.Skip{Scenario: p.Scenario.Name, Lock: l.Name(), Reason: reason})
-				continue
+			if what != "" {
+				ok, reason = false, results.NotRun+what
 			}
-			play, missing := UsersOf(p.Scenario, l, users)
-			if missing != "" {
-				skipped = append(skipped, results.Skip{Scenario: p.Scenario.Name, Lock: l.Name(), User: history.Careful, Reason: missing})
-			}
-			for _, user := range play {
-				for i := range seeds {
-					jobs = append(jobs, Job{ID: len(jobs), Scenario: p.Scenario.Name, File: p.File, Source: string(p.Text), Lock: l.Name(), Seed: seed + uint64(i), User: user})
-				}
+		}
+		if !ok {
+			p.Skipped = append(p.Skipped, results.Skip{Scenario: s.Scenario.Name, Lock: l.Name(), Reason: reason})
+			continue
+		}
+		users, missing := UsersOf(s.Scenario, l, p.Users)
+		if missing != "" {
+			p.Skipped = append(p.Skipped, results.Skip{Scenario: s.Scenario.Name, Lock: l.Name(), User: history.Careful, Reason: missing})
+		}
+		for _, user := range users {
+			for i := range p.Seeds {
+				p.Jobs = append(p.Jobs, Job{ID: len(p.Jobs), Scenario: s.Scenario.Name, File: s.File, Source: string(s.Text), Lock: l.Name(), Seed: seed + uint64(i), User: user})
 			}
 		}
 	}
-	return jobs, skipped
+	return nil
 }
 
-// ErrNothing reports that no scenario applies to any of the locks.
-var ErrNothing = errors.New("there is nothing to run")
+// NothingError reports that no scenario applies to any of the locks.
+type NothingError struct{ Skipped []results.Skip }
 
-// WhyNothing returns the reasons of the first skips.
-func WhyNothing(skipped []results.Skip) []string {
+// Error implements error.
+func (*NothingError) Error() string { return "there is nothing to run" }
+
+// Reasons returns the reasons of the first skips.
+func (e *NothingError) Reasons() []string {
 	var reasons []string
-	for _, s := range skipped[:min(len(skipped), 5)] {
+	for _, s := range e.Skipped[:min(len(e.Skipped), 5)] {
 		if why, ok := strings.CutPrefix(s.Reason, results.NotRun); ok {
 			reasons = append(reasons, fmt.Sprintf("%s cannot be run with %s here: %s", s.Scenario, s.Lock, why))
 		} else {
@@ -114,21 +179,4 @@ func WhyNothing(skipped []results.Skip) []string {
 		}
 	}
 	return reasons
-}
-
-// Histories are the paths of the histories of jobs in a run directory.
-func Histories(jobs []Job) []string {
-	var paths []string
-	for _, j := range jobs {
-		paths = append(paths, HistoryPath(j.Scenario, j.Lock, j.Seed, j.User))
-	}
-	return paths
-}
-
-// Into says that jobs store their histories in a run directory.
-func Into(d Dir, jobs []Job) {
-	for i := range jobs {
-		jobs[i].Path = filepath.ToSlash(HistoryPath(jobs[i].Scenario, jobs[i].Lock, jobs[i].Seed, jobs[i].User))
-		jobs[i].History = d.File(jobs[i].Path)
-	}
 }

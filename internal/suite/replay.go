@@ -135,6 +135,19 @@ func (d Dir) ReplayJobs(runs []results.Run, look play.Watch) ([]Job, error) {
 	return jobs, nil
 }
 
+// Replay plays every run of the directory again and compares the histories.
+func (d Dir) Replay(ctx context.Context, r Runner) ([]Replayed, error) {
+	res, err := d.ReadResults()
+	if err != nil {
+		return nil, err
+	}
+	jobs, err := d.ReplayJobs(res.Runs, play.Watch{})
+	if err != nil {
+		return nil, err
+	}
+	return Replay(ctx, jobs, res.Runs, r, func() {})
+}
+
 // Replay plays the jobs of [Dir.ReplayJobs] and compares the histories with the
 // stored ones. It calls step after each.
 func Replay(ctx context.Context, jobs []Job, runs []results.Run, r Runner, step func()) ([]Replayed, error) {

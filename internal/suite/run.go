@@ -1,125 +1,185 @@
 package suite
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"iter"
-	"slices"
+	"path/filepath"
+	"strings"
 
-	"github.com/holdfast-go/holdfast/internal/play"
+	"github.com/holdfast-go/holdfast/internal/version"
 	"github.com/holdfast-go/holdfast/reports/results"
-	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
 
-// Here is a [Streamer] that plays jobs in this process, one after the other. A
-// lock under test that crashes or never ends takes the process with it.
-type Here struct{}
-
-// Play implements [Runner].
-func (h Here) Play(ctx context.Context, jobs []Job, got func(Answer)) error {
-	return h.Stream(ctx, len(jobs), slices.Values(jobs), got)
-}
-
-// Stream implements [Streamer].
-func (Here) Stream(ctx context.Context, _ int, jobs iter.Seq[Job], got func(Answer)) error {
-	for j := range jobs {
-		if ctx.Err() != nil {
-			return nil
-		}
-		got(PlayJob(j, func(run func()) { run() }))
-	}
-	return nil
-}
-
-// Options say what [Run] plays.
+// Options say what [Run] plays, where, and what becomes of it.
 type Options struct {
 	// Scenarios are names of built-in scenarios, and files; all built-in ones when
 	// it is empty.
 	Scenarios []string
-	// Locks are names of built-in locks; all when it is empty.
+	// Locks are names of locks of the world; all of them when it is empty.
 	Locks []string
 	// Seed is the first seed, by default 1; Seeds is the number of seeds, by default 1.
 	Seed  uint64
 	Seeds int
+	// Users is the kind of user for locks that are not built in, one of
+	// [UserChoices]; by default both.
+	Users string
+	// World is where the runs are played, by default a [Sim] in this process.
+	World World
+	// Accepted are violations that the results count as expected.
+	Accepted Accepted
+
 	// Dir is the run directory to write; empty for none.
 	Dir string
-	// Runner plays the jobs; by default [Here].
-	Runner Runner
+	// Report writes the report into the run directory; nil for none.
+	Report func(Dir, results.Results) error
+	// Command repeats the run, and Made says who played it; both are for the reader
+	// of the results.
+	Command string
+	Made    *results.Made
 }
 
-// Run plays scenarios against locks in virtual time, judges the histories and
-// compares the verdicts with the expected ones. The error is about the arguments,
-// or [ErrNothing], or a defect of holdfast. After a defect, and where ctx has
-// ended early, the results have what was played.
+// Run plans runs, plays and judges them, compares the verdicts with the expected
+// ones, and writes the run directory. The error is about the options, such as a
+// [*NothingError] or a [*DirError], and then the results are empty. Or it reports what
+// went wrong meanwhile: a [*DefectsError], a [*StoreError] or a [*WorldError]. After
+// these, and where ctx has ended early, the results have what was played.
 func Run(ctx context.Context, o Options) (results.Results, error) {
-	list, err := Pick(o.Scenarios)
+	plan, err := NewPlan(ctx, o)
 	if err != nil {
 		return results.Results{}, err
 	}
-	names := o.Locks
-	if len(names) == 0 {
-		names = locks.Locks()
-	}
-	var contenders []*locks.Subject
-	for _, name := range names {
-		l, err := locks.FindSubject(name)
-		if err != nil {
-			return results.Results{}, err
-		}
-		contenders = append(contenders, l)
-	}
-	jobs, skipped := Plan(list, contenders, max(o.Seed, 1), max(o.Seeds, 1), BothUsers, nil)
-	planned := Histories(jobs)
-	res := Outcome{Planned: planned}.Results("", skipped)
-	if len(jobs) == 0 {
-		return res, ErrNothing
-	}
-	var dir Dir
-	if o.Dir == "" {
-		for i := range jobs {
-			jobs[i].Judge = true
-		}
-	} else {
-		if dir, err = Create(o.Dir, res); err != nil {
-			return res, err
-		}
-		for _, s := range list {
-			if err := dir.WriteScenario(s.Scenario.Name, s.Text); err != nil {
-				return res, err
-			}
-		}
-		Into(dir, jobs)
-	}
-	runner := o.Runner
-	if runner == nil {
-		runner = Here{}
-	}
-	out := PlaySim(ctx, jobs, runner, func() {})
-	out.Planned = planned
-	res = out.Results("", skipped)
-	err = out.Err
-	if out.Output != "" {
-		err = errors.Join(err, errors.New(out.Output))
-	}
-	for _, d := range out.Defects {
-		err = errors.Join(err, fmt.Errorf("a defect of holdfast: %s", d))
-	}
-	if o.Dir != "" {
-		err = errors.Join(err, dir.WriteResults(res))
-	}
-	return res, err
+	return plan.Play(ctx)
 }
 
-// Replay plays every run of the directory again and compares the histories.
-func (d Dir) Replay(ctx context.Context, r Runner) ([]Replayed, error) {
-	res, err := d.ReadResults()
+// Play plays and judges the runs of a plan, and writes the run directory. Its
+// results and its error are those of [Run].
+func (p Plan) Play(ctx context.Context) (results.Results, error) {
+	dir, err := p.begin()
 	if err != nil {
-		return nil, err
+		return results.Results{}, err
 	}
-	jobs, err := d.ReplayJobs(res.Runs, play.Watch{})
+	outcome := p.World.Play(ctx, p.Jobs, dir)
+	res := p.results(outcome)
+	p.Accepted.Apply(&res)
+	return res, errors.Join(outcome.failure(), p.write(dir, res))
+}
+
+// begin opens the run directory, and lets the jobs store their histories there. A
+// plan without a directory has its histories judged and dropped.
+func (p Plan) begin() (Dir, error) {
+	if p.Dir == "" {
+		for i := range p.Jobs {
+			p.Jobs[i].Judge = true
+		}
+		return "", nil
+	}
+	dir, err := Create(p.Dir, p.results(Outcome{Left: p.Jobs}))
 	if err != nil {
-		return nil, err
+		return "", &DirError{err}
 	}
-	return Replay(ctx, jobs, res.Runs, r, func() {})
+	for i, j := range p.Jobs {
+		p.Jobs[i].Path = filepath.ToSlash(HistoryPath(j.Scenario, j.Lock, j.Seed, j.User))
+		p.Jobs[i].History = dir.File(p.Jobs[i].Path)
+	}
+	for _, s := range p.Sources {
+		if err := dir.WriteScenario(s.Scenario.Name, s.Text); err != nil {
+			return "", &DirError{fmt.Errorf("output directory: %w", err)}
+		}
+	}
+	return dir, nil
+}
+
+// results are those of a plan after an outcome.
+func (p Plan) results(o Outcome) results.Results {
+	res := results.Results{
+		Schema: results.Schema, Version: version.Holdfast, Command: p.Command, Made: p.Made,
+		Runs: o.Runs, Skipped: append(p.Skipped, o.Skipped...), Summary: results.Summarize(o.Runs),
+	}
+	for _, j := range o.Left {
+		res.Pending = append(res.Pending, filepath.ToSlash(HistoryPath(j.Scenario, j.Lock, j.Seed, j.User)))
+	}
+	res.Interrupted = o.Stopped || len(o.Left) > 0
+	return res
+}
+
+// write writes the results and the report.
+func (p Plan) write(dir Dir, res results.Results) error {
+	if dir == "" {
+		return nil
+	}
+	err := dir.WriteResults(res)
+	if p.Report != nil {
+		err = errors.Join(err, p.Report(dir, res))
+	}
+	if err != nil {
+		return &StoreError{fmt.Errorf("write run directory %s: %w", dir, err)}
+	}
+	return nil
+}
+
+// Outcome is the outcome of the jobs of a plan.
+type Outcome struct {
+	Runs    []results.Run
+	Skipped []results.Skip // runs that say nothing about the lock
+	Left    []Job          // not played, as the run ended before
+	Defects []string       // of holdfast itself
+	Output  string         // the first history that could not be written, and why
+	Err     error          // the world could not play at all
+	Stopped bool           // interrupted
+}
+
+// Take adds the outcome of one job.
+func (o *Outcome) Take(a Answer) {
+	if a.Defect != "" {
+		o.Defects = append(o.Defects, a.Defect)
+		if a.Run.Failure == "" {
+			a.Run.Failure = a.Defect
+		}
+		a.Run.AsExpected = false
+	}
+	o.Output = cmp.Or(o.Output, a.Output)
+	o.Runs = append(o.Runs, a.Run)
+}
+
+// failure is the error besides those of the locks.
+func (o Outcome) failure() error {
+	var errs []error
+	if o.Err != nil {
+		errs = append(errs, &WorldError{o.Err})
+	}
+	if len(o.Defects) > 0 {
+		errs = append(errs, &DefectsError{o.Defects})
+	}
+	if o.Output != "" {
+		errs = append(errs, &StoreError{errors.New(o.Output)})
+	}
+	return errors.Join(errs...)
+}
+
+// DirError reports that [Run] cannot use the run directory, and has played nothing.
+type DirError struct{ Err error }
+
+// Error implements error.
+func (e *DirError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the reason.
+func (e *DirError) Unwrap() error { return e.Err }
+
+// WorldError reports that a world could not play.
+type WorldError struct{ Err error }
+
+// Error implements error.
+func (e *WorldError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the error of the world.
+func (e *WorldError) Unwrap() error { return e.Err }
+
+// DefectsError reports runs that are worthless through defects of holdfast itself.
+type DefectsError struct{ Defects []string }
+
+// Error implements error.
+func (e *DefectsError) Error() string {
+	return "a defect of holdfast: " + strings.Join(e.Defects, "\na defect of holdfast: ")
 }

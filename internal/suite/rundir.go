@@ -28,16 +28,13 @@ import (
 type Dir string
 
 // Create makes a run directory for what plan names: its pending histories, and
-// the scenarios of these and of its skips. An empty path picks a directory by
-// the time. Create reuses a run directory that is there and removes the files
-// which its results name; it refuses any other directory that is not empty.
+// the scenarios of these and of its skips. Create reuses a run directory that is
+// there and removes the files which its results name; it refuses any other directory
+// that is not empty.
 //
 // Until the caller writes the results, results.json says that the run was
 // interrupted.
 func Create(path string, plan results.Results) (Dir, error) {
-	if path == "" {
-		path = Unused()
-	}
 	plan.Runs, plan.Interrupted = nil, true
 	out, err := disk.Open(path, kind)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/internal/must"
+	"github.com/holdfast-go/holdfast/reports/results"
 	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
 
@@ -34,7 +35,7 @@ func TestPlanUsers(t *testing.T) {
 		{history.Careless, mine, []string{""}},
 		{BothUsers, builtIn, []string{""}},
 	} {
-		jobs, skipped := Plan(list, []*locks.Subject{c.lock}, 1, 1, c.choice, nil)
+		jobs, skipped := planned(t, list, c.lock, c.choice)
 		if len(skipped) != 0 || len(jobs) != len(c.want) {
 			t.Fatalf("%s, %s: %d jobs, skipped %v", c.lock.Name(), c.choice, len(jobs), skipped)
 		}
@@ -43,12 +44,22 @@ func TestPlanUsers(t *testing.T) {
 			if j.User != c.want[i] || j.Seed != 1 {
 				t.Errorf("%s, %s: job %d has user %q and seed %d", c.lock.Name(), c.choice, i, j.User, j.Seed)
 			}
-			paths[Histories(jobs)[i]] = true
+			paths[HistoryPath(j.Scenario, j.Lock, j.Seed, j.User)] = true
 		}
 		if len(paths) != len(jobs) {
 			t.Errorf("two runs have one history: %v", paths)
 		}
 	}
+}
+
+// planned are the runs of scenarios with a lock, and what is skipped.
+func planned(t *testing.T, list []Source, l *locks.Subject, users string) ([]Job, []results.Skip) {
+	t.Helper()
+	p := Plan{Options: Options{World: Sim{}, Seeds: 1, Users: users}}
+	for _, s := range list {
+		must.Succeed(t, p.Add(s, []*locks.Subject{l}, 1))
+	}
+	return p.Jobs, p.Skipped
 }
 
 // The plan says that a lock has no careful user. It also says so where such a user would
@@ -63,7 +74,7 @@ func TestPlanWithoutCarefulUser(t *testing.T) {
 	} {
 		list, err := Pick([]string{scenario})
 		must.Succeed(t, err)
-		jobs, skipped := Plan(list, []*locks.Subject{thirdParty(t, claims)}, 1, 1, BothUsers, nil)
+		jobs, skipped := planned(t, list, thirdParty(t, claims), BothUsers)
 		if len(jobs) != 1 || jobs[0].User != "" || len(skipped) != 1 || skipped[0].User != history.Careful || skipped[0].Reason == "" {
 			t.Errorf("%s: jobs %v, skipped %v", scenario, jobs, skipped)
 		}

@@ -30,9 +30,18 @@ func catalogueJobs(locks, uses []*locks.Subject, seed uint64) ([]suite.Job, erro
 	if err != nil {
 		return nil, err
 	}
-	jobs, _ := suite.Plan(list, locks, seed, 1, suite.BothUsers, nil)
-	more, _ := suite.Plan(some, uses, seed, 1, suite.BothUsers, nil)
-	return slices.Concat(jobs, more), nil
+	plan := suite.Plan{Options: suite.Options{World: suite.Sim{}, Seeds: 1}}
+	for _, s := range list {
+		if err := plan.Add(s, locks, seed); err != nil {
+			return nil, err
+		}
+	}
+	for _, s := range some {
+		if err := plan.Add(s, uses, seed); err != nil {
+			return nil, err
+		}
+	}
+	return plan.Jobs, nil
 }
 
 // drawJobs are the given number of random scenarios for each lock. Every second

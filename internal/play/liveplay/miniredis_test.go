@@ -1,4 +1,4 @@
-package liveplay_test
+package liveplay
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -18,7 +19,8 @@ import (
 	"github.com/holdfast-go/holdfast/internal/live/servers"
 	"github.com/holdfast-go/holdfast/internal/live/servers/miniredis"
 	"github.com/holdfast-go/holdfast/internal/must"
-	"github.com/holdfast-go/holdfast/internal/play/liveplay"
+	"github.com/holdfast-go/holdfast/locktest"
+	"github.com/holdfast-go/holdfast/locktest/testdata/locks/queues"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
@@ -31,7 +33,7 @@ const (
 
 func TestMain(m *testing.M) {
 	logging.Disable() // broken connections are the point here
-	if len(os.Args) > 1 && (os.Args[1] == clientRole || os.Args[1] == serverRole) {
+	if len(os.Args) > 1 && slices.Contains([]string{clientRole, serverRole, adapterRole}, os.Args[1]) {
 		if err := playRole(os.Args[1:]); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
@@ -46,6 +48,9 @@ func playRole(args []string) error {
 	defer stop()
 	if args[0] == serverRole {
 		return miniredis.Serve(ctx, args[1], os.Stdout)
+	}
+	if args[0] == adapterRole {
+		return locktest.Serve(ctx, os.Stdin, os.Stdout, queues.OfList, queues.OfSortedSet)
 	}
 	return adapter.ServeBuiltIn(ctx, os.Stdin, os.Stdout)
 }
@@ -76,8 +81,8 @@ func TestOnMiniredisVerdictsAreAsExpected(t *testing.T) {
 		for _, lock := range []string{"set-px-lua", "reentrant"} {
 			t.Run(scenario+"/"+lock, func(t *testing.T) {
 				s := find(t, scenario)
-				judged := playPatiently(t, s, lock, liveplay.Live{
-					Backend: b, Dir: t.TempDir(), Processes: []liveplay.AdapterProcess{{Lock: lock, Command: []string{exe, clientRole}}}, Scale: liveplay.Pace(s, locks.MustFind(lock)),
+				judged := playPatiently(t, s, lock, Live{
+					Backend: b, Dir: t.TempDir(), Processes: []AdapterProcess{{Lock: lock, Command: []string{exe, clientRole}}}, Scale: pace(s, locks.MustFind(lock)),
 				})
 				for _, wrong := range surprises(s, lock, judged) {
 					t.Error(wrong)
@@ -104,13 +109,13 @@ func surprises(s *scenarios.Scenario, lock string, judged map[checker.Property]c
 // playPatiently plays and judges a run until the machine was quick enough for it. The
 // machine kept the harness waiting neither for too long, nor for long enough to explain a
 // surprising verdict.
-func playPatiently(t *testing.T, s *scenarios.Scenario, lock string, o liveplay.Live) map[checker.Property]checker.Verdict {
+func playPatiently(t *testing.T, s *scenarios.Scenario, lock string, o Live) map[checker.Property]checker.Verdict {
 	t.Helper()
 	const tries = 20
 	for n := range tries {
-		p, err := liveplay.PlayLive(t.Context(), s, locks.MustFind(lock), 1, "test", o)
-		var slow *liveplay.SlowMachineError
-		var setup *liveplay.SetupError
+		p, err := PlayLive(t.Context(), s, locks.MustFind(lock), 1, "test", o)
+		var slow *SlowMachineError
+		var setup *SetupError
 		if errors.As(err, &slow) || errors.As(err, &setup) && n < 3 {
 			t.Log(err)
 			continue
@@ -157,7 +162,7 @@ func TestWhatAMachineCannotCarryIsSaidBeforehand(t *testing.T) {
 		{"clock-drift", "reentrant", redis, "servers' clocks need a C compiler, and none of cc, gcc, clang is on the PATH"},
 		{"redlock-clock-jump", "redlock", redis, "servers' clocks need a C compiler, and none of cc, gcc, clang is on the PATH"},
 	} {
-		ok, reason := liveplay.Carries(find(t, tt.scenario), locks.MustFind(tt.lock), tt.on)
+		ok, reason := Carries(find(t, tt.scenario), locks.MustFind(tt.lock), tt.on)
 		if ok != (tt.reason == "") || reason != tt.reason {
 			t.Errorf("%s with %s on %s: %v, %q, want %q", tt.scenario, tt.lock, tt.on.Name(), ok, reason, tt.reason)
 		}
@@ -174,7 +179,7 @@ func TestMiniredisCarriesMostOfTheCatalogue(t *testing.T) {
 			if ok, _ := s.Applies(locks.MustFind(lock)); !ok {
 				continue
 			}
-			if ok, reason := liveplay.Carries(s, locks.MustFind(lock), b); ok {
+			if ok, reason := Carries(s, locks.MustFind(lock), b); ok {
 				carried++
 			} else if refused++; strings.TrimSpace(reason) == "" {
 				t.Errorf("%s with %s is refused without a reason", s.Name, lock)

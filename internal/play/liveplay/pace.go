@@ -22,9 +22,9 @@ const (
 	unhurried = 1.5
 )
 
-// Pace is the default time scale of a scenario in real time: 0.2 plays 10 s in 2
+// pace is the default time scale of a scenario in real time: 0.2 plays 10 s in 2
 // s. [CheckPace] allows it.
-func Pace(s *scenarios.Scenario, l *locks.Subject) float64 {
+func pace(s *scenarios.Scenario, l *locks.Subject) float64 {
 	bearable := float64(4*locks.LongestOperation) / float64(s.ShortestLease())
 	return max(suitable(s, l), bearable)
 }
@@ -43,8 +43,8 @@ func suitable(s *scenarios.Scenario, l *locks.Subject) float64 {
 	return quick
 }
 
-// CheckPace returns the reason why a scenario cannot be played at a scale, or nil.
-func CheckPace(s *scenarios.Scenario, scale float64) error {
+// checkPace returns the reason why a scenario cannot be played at a scale, or nil.
+func checkPace(s *scenarios.Scenario, scale float64) error {
 	shortest := s.ShortestLease()
 	if at := locks.Scaled(shortest, scale); at < 4*locks.LongestOperation {
 		return fmt.Errorf("at a time scale of %g the lease of %s lasts %s: it must be at least %s, four times the longest operation",

@@ -141,17 +141,17 @@ func TestPaceSuitsWhatServersHaveToDo(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := parse(t, c.lease, c.more)
-			if got := Pace(s, locks.MustFind(c.lock)); got != c.want {
+			if got := pace(s, locks.MustFind(c.lock)); got != c.want {
 				t.Errorf("the pace is %g, want %g", got, c.want)
 			}
-			if err := CheckPace(s, Pace(s, locks.MustFind(c.lock))); err != nil {
+			if err := checkPace(s, pace(s, locks.MustFind(c.lock))); err != nil {
 				t.Error(err)
 			}
 		})
 	}
 	for _, s := range scenarios.Catalogue() {
 		for _, lock := range locks.Locks() {
-			if err := CheckPace(s, Pace(s, locks.MustFind(lock))); err != nil {
+			if err := checkPace(s, pace(s, locks.MustFind(lock))); err != nil {
 				t.Errorf("%s with %s: %v", s.Name, lock, err)
 			}
 		}
@@ -173,7 +173,7 @@ func TestPaceThatIsTooQuickIsRefused(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := parse(t, c.lease, c.more)
-			err := CheckPace(s, c.scale)
+			err := checkPace(s, c.scale)
 			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 				t.Errorf("%v, want %q", err, c.want)
 			}
@@ -181,7 +181,7 @@ func TestPaceThatIsTooQuickIsRefused(t *testing.T) {
 	}
 	nested := parse(t, "10s", "")
 	nested.Workload.Nested = []faults.Duration{0, faults.Duration(3 * time.Second)} // 0 is the workload's
-	if err := CheckPace(nested, 0.1); err == nil || !strings.Contains(err.Error(), "the lease of 3s lasts 300ms") {
+	if err := checkPace(nested, 0.1); err == nil || !strings.Contains(err.Error(), "the lease of 3s lasts 300ms") {
 		t.Errorf("a nested lease of 3s: %v", err)
 	}
 }

@@ -93,7 +93,7 @@ func PlayLive(ctx context.Context, s *scenarios.Scenario, l *locks.Subject, seed
 		return nil, err
 	}
 	if o.Scale == 0 {
-		o.Scale = Pace(s, l)
+		o.Scale = pace(s, l)
 	}
 	needs := needsOf(s, l)
 	s = s.WithDefaults().AtScale(o.Scale)

@@ -18,7 +18,6 @@ import (
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/internal/goroutines"
 	"github.com/holdfast-go/holdfast/internal/suite"
-	"github.com/holdfast-go/holdfast/reports/results"
 	"github.com/redis/go-redis/v9/logging"
 )
 
@@ -298,10 +297,11 @@ const KilledHint = "where memory is short the kernel kills what needs most of it
 
 // withoutEnd is the answer for a job whose run had no visible end.
 func withoutEnd(j suite.Job, failure string, progress checker.Verdict) suite.Answer {
-	return suite.Answer{ID: j.ID, Run: results.Run{Scenario: j.Scenario, Lock: j.Lock, World: "sim", Seed: j.Seed, User: j.User, File: j.ReadFrom(), Failure: failure,
-		Verdicts: map[checker.Property]checker.Verdict{checker.Progress: progress},
-		Expected: map[checker.Property]checker.Outcome{checker.Progress: checker.OutcomeOK},
-	}}
+	a := suite.Answer{ID: j.ID, Run: j.Run("sim")}
+	a.Run.Failure = failure
+	a.Run.Verdicts = map[checker.Property]checker.Verdict{checker.Progress: progress}
+	a.Run.Expected = map[checker.Property]checker.Outcome{checker.Progress: checker.OutcomeOK}
+	return a
 }
 
 // wait ends the process, which has stopped answering, and says how it ended,

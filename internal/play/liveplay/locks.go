@@ -1,16 +1,14 @@
-// Package realtime plays the jobs of a run on real servers, in real time.
-package realtime
+package liveplay
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/live/servers"
-	"github.com/holdfast-go/holdfast/internal/play/liveplay"
+	"github.com/holdfast-go/holdfast/internal/suite"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
@@ -23,64 +21,59 @@ type Lock struct {
 	start    time.Duration
 	// processes are the programs of its client processes, in turns. One without a
 	// command is this program.
-	processes []liveplay.AdapterProcess
+	processes []AdapterProcess
 	// bundled are the servers that it brings along; nil for a lock on Redis.
 	bundled *servers.BundledServers
 }
 
-// Backend returns the servers of the lock: its own if it has some, those of b
+// backend returns the servers of the lock: its own if it has some, those of b
 // otherwise.
-func (l Lock) Backend(b servers.Backend) servers.Backend {
+func (l Lock) backend(b servers.Backend) servers.Backend {
 	if l.bundled != nil {
 		return servers.Backend{Bundled: l.bundled}
 	}
 	return b
 }
 
-// UnknownLockError says that neither Holdfast nor an adapter has a lock.
-type UnknownLockError struct {
-	Name     string
-	Adapters []string // the locks that the adapters have
-	err      error
-}
-
-// Error implements error.
-func (e *UnknownLockError) Error() string { return e.err.Error() }
-
-// Unwrap returns the error of the search.
-func (e *UnknownLockError) Unwrap() error { return e.err }
-
-// allLocks stands for every built-in lock, beside locks of adapters.
-const allLocks = "all"
-
-// Choose finds the locks that are named; without a name those of the adapters,
-// or else all that are built in. It starts each adapter to ask what it has, and
-// waits for the answer for as long as start says.
-func Choose(ctx context.Context, names, adapters []string, start time.Duration) ([]Lock, error) {
-	if names != nil && len(names) == 0 {
-		return nil, errors.New("--lock names no lock\nhint: leave it out to play all of them; holdfast list locks shows their names")
-	}
-	others, err := AdapterLocks(ctx, adapters, start)
+// Locks implements [suite.World]. It starts each adapter to ask what it has. Without
+// a name the locks are those of the adapters, or else all that are built in.
+func (w *World) Locks(ctx context.Context, names []string) ([]*locks.Subject, error) {
+	others, err := AdapterLocks(ctx, w.Adapters, w.AdapterStart)
 	if err != nil {
 		return nil, err
 	}
 	if len(names) == 0 && len(others) > 0 {
-		return others, nil
+		names = namesOf(others)
 	}
-	if i := slices.Index(names, allLocks); i >= 0 || len(names) == 0 {
-		names = slices.Concat(names[:max(i, 0)], locks.Locks(), namesOf(others), names[min(i+1, len(names)):])
+	w.locks = nil
+	var all []*locks.Subject
+	if names, err = suite.LockNames(names, namesOf(others)); err != nil {
+		return nil, err
 	}
-	var list []Lock
 	for _, name := range names {
-		l, err := find(name, others)
+		l, err := findLock(name, others)
 		if err != nil {
 			return nil, err
 		}
-		if !has(list, name) {
-			list = append(list, l)
+		w.locks, all = append(w.locks, l), append(all, l.Subject)
+	}
+	return all, nil
+}
+
+// Lacks implements [suite.World].
+func (w *World) Lacks(s *scenarios.Scenario, l *locks.Subject) (string, error) {
+	if w.Scale != 0 {
+		if err := checkPace(s, w.Scale); err != nil {
+			return "", fmt.Errorf("%s: %w\nhint: choose a larger --time-scale", s.Name, err)
 		}
 	}
-	return list, nil
+	_, reason := Carries(s, l, w.lock(l.Name()).backend(w.Backend))
+	return reason, nil
+}
+
+// lock is a lock that [World.Locks] has found.
+func (w *World) lock(name string) Lock {
+	return w.locks[slices.IndexFunc(w.locks, func(l Lock) bool { return l.Subject.Name() == name })]
 }
 
 func namesOf(locks []Lock) []string {
@@ -93,10 +86,10 @@ func namesOf(locks []Lock) []string {
 
 func has(locks []Lock, name string) bool { return slices.Contains(namesOf(locks), name) }
 
-// find finds a lock by its name, or two that are mixed: "reentrant+redisson".
-func find(name string, others []Lock) (Lock, error) {
+// findLock finds a lock by its name, or two that are mixed: "reentrant+redisson".
+func findLock(name string, others []Lock) (Lock, error) {
 	if first, second, mixed := strings.Cut(name, "+"); mixed {
-		return mix(first, second, others)
+		return mixLocks(first, second, others)
 	}
 	for _, l := range others {
 		if l.Subject.Name() == name {
@@ -105,17 +98,17 @@ func find(name string, others []Lock) (Lock, error) {
 	}
 	l, err := locks.FindSubject(name)
 	if err != nil {
-		return Lock{}, &UnknownLockError{Name: name, Adapters: namesOf(others), err: err}
+		return Lock{}, &suite.UnknownLockError{Name: name, Others: namesOf(others), Err: err}
 	}
-	return Lock{Subject: l, processes: []liveplay.AdapterProcess{{Lock: name}}}, nil
+	return Lock{Subject: l, processes: []AdapterProcess{{Lock: name}}}, nil
 }
 
-func mix(first, second string, others []Lock) (Lock, error) {
-	a, err := find(first, others)
+func mixLocks(first, second string, others []Lock) (Lock, error) {
+	a, err := findLock(first, others)
 	if err != nil {
 		return Lock{}, err
 	}
-	b, err := find(second, others)
+	b, err := findLock(second, others)
 	if err != nil {
 		return Lock{}, err
 	}
@@ -139,7 +132,7 @@ func AdapterLocks(ctx context.Context, adapters []string, start time.Duration) (
 		}
 		described, err := describe(ctx, argv, start)
 		if err != nil {
-			return nil, &AdapterError{Command: a, Hint: "docs/adapter-protocol.md says what a worker process answers; holdfast adapter check -- " + a + " tries it", err: err}
+			return nil, &AdapterError{Command: a, Hint: "docs/adapter-protocol.md says what an adapter process answers; holdfast adapter check -- " + a + " tries it", err: err}
 		}
 		for _, d := range described {
 			if err := scenarios.CheckKnown(d); err != nil {
@@ -152,7 +145,7 @@ func AdapterLocks(ctx context.Context, adapters []string, start time.Duration) (
 			if has(all, d.Name) {
 				return nil, fmt.Errorf("two adapters have a lock %q", d.Name)
 			}
-			l := Lock{Subject: s, version: d.Version, adapters: []string{a}, start: start, processes: []liveplay.AdapterProcess{{Lock: d.Name, Command: argv}}}
+			l := Lock{Subject: s, version: d.Version, adapters: []string{a}, start: start, processes: []AdapterProcess{{Lock: d.Name, Command: argv}}}
 			if own := d.Servers; own != nil {
 				l.bundled = servers.Bundle(argv, own)
 			}

@@ -1,4 +1,4 @@
-package realtime
+package liveplay
 
 import (
 	"context"
@@ -11,11 +11,9 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/live/servers"
 	"github.com/holdfast-go/holdfast/internal/play"
-	"github.com/holdfast-go/holdfast/internal/play/liveplay"
 	"github.com/holdfast-go/holdfast/internal/suite"
 	"github.com/holdfast-go/holdfast/internal/version"
 	"github.com/holdfast-go/holdfast/reports/results"
-	"github.com/holdfast-go/holdfast/scenarios"
 )
 
 // Most of real time is waiting, so runs are played several at a time. Each has servers
@@ -28,33 +26,43 @@ const attempts = 3
 // limit bounds a run in real time, whatever happens.
 const limit = 10 * time.Minute
 
-// Player plays jobs on real servers.
-type Player struct {
-	Locks   []Lock
+// World is the world of real servers and processes, in real time.
+type World struct {
 	Backend servers.Backend
 	Scale   float64  // of the scenarios' times; 0 for what suits each
 	Client  []string // the command of a client process with a built-in lock
 	Workers int      // jobs at a time
-	// Accepts reports whether somebody accepts each unexpected verdict of a run, which
-	// then needs no repetition on a busy machine; nil accepts none.
-	Accepts func(results.Run) bool
-	Now     func(what string)
-	Step    func() // after each job
+	// Adapters are the commands of processes that have locks of their own.
+	// AdapterStart bounds how long one may take to answer the first request.
+	Adapters     []string
+	AdapterStart time.Duration
+	// Accepts reports whether a list accepts each unexpected verdict of a run, which then
+	// needs no repetition on a busy machine; nil accepts none.
+	Accepts  func(results.Run) bool
+	Progress suite.Show
 
-	dir     string
-	answers []*suite.Answer // by job
+	locks []Lock // those of [World.Locks]
 }
 
-// Play plays the jobs. Their servers run in the run directory.
-func (p Player) Play(ctx context.Context, jobs []suite.Job, dir suite.Dir) (o suite.Outcome) {
+// playing is the play of jobs in a world.
+type playing struct {
+	*World
+	servers  serversDir
+	answers  []*suite.Answer // by job
+	progress suite.Progress
+}
+
+// Play implements [suite.World]. The servers of the jobs run in the run directory.
+func (w *World) Play(ctx context.Context, jobs []suite.Job, dir suite.Dir) (o suite.Outcome) {
 	logging.Disable()
 	servers, err := openServers(dir)
 	if err != nil {
-		return suite.Outcome{Err: err}
+		return suite.Outcome{Err: err, Left: jobs}
 	}
 	defer func() { o.Err = errors.Join(o.Err, servers.close()) }()
-	p.dir, p.answers = string(servers), make([]*suite.Answer, len(jobs))
-	p.playAll(ctx, jobs, p.Workers)
+	p := playing{World: w, servers: servers, answers: make([]*suite.Answer, len(jobs)), progress: w.Progress.Begin(len(jobs))}
+	defer p.progress.Done()
+	p.playAll(ctx, jobs, w.Workers)
 	// Runs that the machine was too busy for get it almost to themselves.
 	var again []suite.Job
 	for i, a := range p.answers {
@@ -62,29 +70,31 @@ func (p Player) Play(ctx context.Context, jobs []suite.Job, dir suite.Dir) (o su
 			again = append(again, jobs[i])
 		}
 	}
-	p.playAll(ctx, again, min(2, p.Workers))
+	p.playAll(ctx, again, min(2, w.Workers))
 	o.Stopped = ctx.Err() != nil
-	for _, a := range p.answers {
-		if a != nil {
-			o.Take(*a)
+	for i, a := range p.answers {
+		if a == nil {
+			o.Left = append(o.Left, jobs[i])
+			continue
 		}
+		o.Take(*a)
 	}
 	return o
 }
 
-// playAll plays up to workers jobs at a time. An interrupted job has no answer.
-func (p Player) playAll(ctx context.Context, jobs []suite.Job, workers int) {
+// playAll plays several jobs at a time. An interrupted job has no answer.
+func (p playing) playAll(ctx context.Context, jobs []suite.Job, workers int) {
 	queue := make(chan suite.Job)
 	var all sync.WaitGroup
 	for range min(workers, len(jobs)) {
 		all.Go(func() {
 			for j := range queue {
-				p.Now(j.Scenario + " " + j.Lock)
+				p.progress.Now(j.Scenario + " " + j.Lock)
 				if a := p.play(ctx, j); ctx.Err() == nil {
 					first := p.answers[j.ID] == nil
 					p.answers[j.ID] = &a
 					if first {
-						p.Step()
+						p.progress.Step()
 					}
 				}
 			}
@@ -103,7 +113,7 @@ func (p Player) playAll(ctx context.Context, jobs []suite.Job, workers int) {
 // play plays one run, and repeats it if the machine was too busy for a meaningful result.
 // Such a run has no verdict. Or its unexpected verdict does not count while the harness
 // waited for longer than a lock can make good.
-func (p Player) play(ctx context.Context, j suite.Job) (a suite.Answer) {
+func (p playing) play(ctx context.Context, j suite.Job) (a suite.Answer) {
 	began := time.Now()
 	for n := 1; n <= attempts; n++ {
 		a = p.once(ctx, j)
@@ -119,33 +129,32 @@ func (p Player) play(ctx context.Context, j suite.Job) (a suite.Answer) {
 }
 
 // once plays and judges one run.
-func (p Player) once(ctx context.Context, j suite.Job) suite.Answer {
-	l := p.Locks[slices.IndexFunc(p.Locks, func(l Lock) bool { return l.Subject.Name() == j.Lock })]
-	how := liveplay.Live{Backend: l.Backend(p.Backend), Dir: p.dir, Scale: p.Scale, Greeting: l.start, Journal: suite.JournalPath(j.History), Processes: slices.Clone(l.processes)}
+func (p playing) once(ctx context.Context, j suite.Job) suite.Answer {
+	l := p.lock(j.Lock)
+	how := Live{Backend: l.backend(p.Backend), Dir: string(p.servers), Scale: p.Scale, Greeting: l.start, Journal: suite.JournalPath(j.History), Processes: slices.Clone(l.processes)}
 	for i := range how.Processes {
 		if how.Processes[i].Command == nil {
 			how.Processes[i].Command = p.Client
 		}
 	}
-	a := suite.Answer{ID: j.ID, Run: results.Run{Scenario: j.Scenario, Lock: j.Lock, World: "live", Backend: how.Backend.Name(), Seed: j.Seed, User: j.User, File: j.ReadFrom(),
-		LockVersion: l.version, Adapters: l.adapters}}
-	s, err := scenarios.Parse(j.File, []byte(j.Source))
+	a := suite.Answer{ID: j.ID, Run: j.Run("live")}
+	a.Run.Backend, a.Run.LockVersion, a.Run.Adapters = how.Backend.Name(), l.version, l.adapters
+	s, err := j.Load()
 	if err != nil {
 		a.Defect = err.Error()
 		return a
 	}
-	s = s.PlayedBy(j.User)
 	if how.Scale == 0 {
-		how.Scale = liveplay.Pace(s, l.Subject)
+		how.Scale = pace(s, l.Subject)
 	}
 	a.Run.TimeScale = how.Scale
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	played, err := suite.Once(&a.Run, s, l.Subject, func() (*play.Played, error) {
-		return liveplay.PlayLive(ctx, s, l.Subject, j.Seed, version.Holdfast, how)
-	}, suite.Keep{File: j.History, Path: j.Path})
-	var slow *liveplay.SlowMachineError
-	var setup *liveplay.SetupError
+	played, err := j.Once(&a.Run, s, l.Subject, func() (*play.Played, error) {
+		return PlayLive(ctx, s, l.Subject, j.Seed, version.Holdfast, how)
+	})
+	var slow *SlowMachineError
+	var setup *SetupError
 	switch {
 	case errors.As(err, &slow):
 		a.Run.Failure, a.Disturbed = err.Error(), true

@@ -1,0 +1,48 @@
+package main
+
+import (
+	"errors"
+	"io/fs"
+	"slices"
+
+	"github.com/holdfast-go/holdfast/internal/play/liveplay"
+	"github.com/holdfast-go/holdfast/internal/suite"
+	"github.com/holdfast-go/holdfast/scenarios"
+)
+
+// pick finds the scenarios named on the command line; none means all.
+func pick(args []string) ([]suite.Source, error) {
+	list, err := suite.Pick(args)
+	return list, notPlayed(err)
+}
+
+// notPlayed maps the error of runs before the first one, about their scenarios, their
+// locks, or the directory; nil stays nil.
+func notPlayed(err error) error {
+	var twice *suite.TwiceError
+	var nothing *suite.NothingError
+	var lock *suite.UnknownLockError
+	var adapter *liveplay.AdapterError
+	var dir *suite.DirError
+	var scenario *scenarios.UnknownScenarioError
+	var unread *fs.PathError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &twice):
+		return usage(err.Error())
+	case errors.As(err, &nothing):
+		return usage(err.Error(), nothing.Reasons()...)
+	case errors.As(err, &lock):
+		return usage(err.Error(), didYouMean(lock.Name, slices.Concat(lock.Others, playable())), "holdfast list locks shows them all; holdfast list mutants those that are wrong on purpose")
+	case errors.As(err, &adapter):
+		return badInput(err, adapter.Hint)
+	case errors.As(err, &dir):
+		return badOut(err)
+	case errors.As(err, &scenario):
+		return badInput(err, scenario.Hint())
+	case errors.As(err, &unread):
+		return badInput(err, "a scenario is a built-in name, or a file; holdfast list scenarios shows the names")
+	}
+	return badInput(err)
+}
