@@ -29,19 +29,43 @@ import (
 	"slices"
 	"time"
 
+	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/lock"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
 
-// Lock is a lock under test. New or Open is required.
+// Lock is a lock under test. Claims and New are enough for most locks.
 type Lock struct {
 	// Name is the lock's name in reports: lower case letters, digits and
 	// hyphens; by default "mine". The names of built-in locks, such as "fenced",
 	// are not free. Summary describes the lock in a line.
 	Name, Summary, Version string
-	Claims                 Claims
+	// Claims are the promises by which the lock is judged.
+	Claims Claims
 
+	// New makes one owner's view of one lock. Holdfast calls it once for each
+	// owner and name. owner is unique among all processes; the lock may store
+	// it as its value.
+	New func(c *Client, name, owner string) lock.Locker
+	// Open opens a lock with a state of its own in each process; it replaces
+	// New.
+	Open func(c *Client) (Session, error)
+
+	// Errors of the lock:
+	//
+	// Busy is the error, for errors.Is, of an acquire if somebody else holds
+	// the lock. NotHeld is that of a release by an owner without a hold, and
+	// Lost that of a release after the lease has ended.
+	Busy, NotHeld, Lost error
+	// Classify maps other errors to the errors of package lock, such as
+	// lock.ErrUnknown. It returns nil for an error that it does not know.
+	// Holdfast recognizes broken connections, timeouts and cancelled contexts
+	// itself.
+	Classify func(error) error
+
+	// Times of the lock:
+	//
 	// RenewEvery is the longest gap between two renewals, as a part of the
 	// lease; by default 0.34. It needs Claims.Renewal.
 	RenewEvery float64
@@ -57,9 +81,9 @@ type Lock struct {
 	// shortest lease. LeaseSlack is the longest time by which it exceeds a lease. Margin
 	// is the time before the end of its lease at which a holder is notified of its loss.
 	LeaseUnit, LeaseMin, LeaseSlack, Margin time.Duration
-	// Primaries is the number of independent primaries, by default one, and
-	// Quorum the number of them that a hold needs, by default all.
-	Primaries, Quorum int
+
+	// Keys of the lock on servers:
+	//
 	// Key is the key of a lock on a server, with {name} for the name of the lock,
 	// by default {name}.
 	Key string
@@ -72,35 +96,26 @@ type Lock struct {
 	StoresOwner bool
 	// Keeps are keys that may remain after all releases, with {name}.
 	Keeps []string
-	// KeepsConnections says that connections last as long as their process, like
-	// those of a client that nothing closes.
-	KeepsConnections bool
+
+	// Servers and connections of the lock:
+	//
+	// Primaries is the number of independent primaries, by default one, and
+	// Quorum the number of them that a hold needs, by default all.
+	Primaries, Quorum int
 	// Reaches limits the ways in which the lock finds its primary on real
 	// servers: "address", "sentinels", "cluster"; by default all.
 	Reaches []string
+	// KeepsConnections says that connections last as long as their process, like
+	// those of a client that nothing closes.
+	KeepsConnections bool
+
+	// Exceptions:
+	//
+	// Known are the known violations of the lock.
+	Known []Known
 	// CheckName returns the reason why the lock cannot have a name; nil accepts
 	// all names. Run skips a scenario with such a name, with the reason.
 	CheckName func(name string) error
-	// Known are the known violations of the lock.
-	Known []Known
-
-	// Busy is the error, for errors.Is, of an acquire if somebody else holds
-	// the lock. NotHeld is that of a release by an owner without a hold, and
-	// Lost that of a release after the lease has ended.
-	Busy, NotHeld, Lost error
-	// Classify maps other errors to the errors of package lock, such as
-	// lock.ErrUnknown. It returns nil for an error that it does not know.
-	// Holdfast recognizes broken connections, timeouts and cancelled contexts
-	// itself.
-	Classify func(error) error
-
-	// New makes one owner's view of one lock. Holdfast calls it once for each
-	// owner and name. owner is unique among all processes; the lock may store
-	// it as its value.
-	New func(c *Client, name, owner string) lock.Locker
-	// Open opens a lock with a state of its own in each process; it replaces
-	// New.
-	Open func(c *Client) (Session, error)
 
 	misuse *misuse // of a test; nil where the lock is served
 }
@@ -112,6 +127,38 @@ type Session interface {
 	// Close closes the lock as its users do, which may be in the middle of work.
 	Close() error
 }
+
+// Claims are the promises of a lock, such as Claims{Waits: true, Lease: true}.
+// Holdfast does not judge a promise that the lock does not make.
+type Claims = history.Claims
+
+// Drift is an allowance for the clocks of servers: Rate times the lease, plus
+// Const.
+type Drift struct {
+	Rate  float64
+	Const time.Duration
+}
+
+// Known is a known violation of a lock: a run that shows it passes. [Run] fails if no
+// run of the scenario shows the violation any more, unless it is one that shows
+// Sometimes. It requires that only if it plays both kinds of user from the first seed
+// on.
+type Known = locks.Known
+
+// Holder declares how the key of a lock shows its holder. Use [HolderFirst],
+// [HolderLast], [HolderLowest] or [HolderMember] only if the key's time to live is
+// the rest of the holder's lease. Otherwise use [HolderNone]: the verdicts then
+// depend on the clients alone.
+type Holder locks.Holder
+
+// The kinds of Holder besides the default.
+const (
+	HolderFirst  = Holder(locks.HolderFirst)  // of a list, its first element
+	HolderLast   = Holder(locks.HolderLast)   // of a list, its last element
+	HolderLowest = Holder(locks.HolderLowest) // of a sorted set, the member with the lowest score
+	HolderMember = Holder(locks.HolderMember) // of a set, its only member
+	HolderNone   = Holder(locks.HolderNone)   // the key does not tell
+)
 
 // description is the account that the lock gives of itself.
 func (l Lock) description() locks.Description {

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9/logging"
 
@@ -238,6 +239,9 @@ func (r *runner) wrongly(s *scenarios.Scenario, played *play.Played) string {
 	r.pointless = r.pointless || why != ""
 	return why
 }
+
+// detector gives up a run that does not end, and leaves it behind.
+var detector = goroutines.Detector{Most: time.Minute}
 
 // once plays a run. It returns a [*goroutines.Stall] for one that does not end.
 func (r *runner) once(s *scenarios.Scenario, seed uint64) (*play.Played, error) {

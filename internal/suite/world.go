@@ -149,7 +149,9 @@ func (w Sim) Play(ctx context.Context, jobs []Job, _ Dir) Outcome {
 
 // Here is a [Streamer] that plays jobs in this process, one after the other. A
 // lock under test that crashes or never ends takes the process with it.
-type Here struct{}
+type Here struct {
+	Player func(Job) Answer // by default [PlayJob] without a guard
+}
 
 // Play implements [Runner].
 func (h Here) Play(ctx context.Context, jobs []Job, got func(Answer)) error {
@@ -157,12 +159,16 @@ func (h Here) Play(ctx context.Context, jobs []Job, got func(Answer)) error {
 }
 
 // Stream implements [Streamer].
-func (Here) Stream(ctx context.Context, _ int, jobs iter.Seq[Job], got func(Answer)) error {
+func (h Here) Stream(ctx context.Context, _ int, jobs iter.Seq[Job], got func(Answer)) error {
+	play := h.Player
+	if play == nil {
+		play = func(j Job) Answer { return PlayJob(j, func(run func()) { run() }) }
+	}
 	for j := range jobs {
 		if ctx.Err() != nil {
 			return nil
 		}
-		got(PlayJob(j, func(run func()) { run() }))
+		got(play(j))
 	}
 	return nil
 }
