@@ -240,9 +240,8 @@ func (v *briefView) judged(r *results.Run, lock, scenario string) {
 	v.Tone = "argued"
 	switch {
 	case r.Failure != "":
-		first, _, _ := strings.Cut(strings.TrimSpace(r.Failure), "\n")
 		v.Title, v.Tone = fmt.Sprintf("%s in %s could not be judged", lock, scenario), "attention"
-		v.Why = []string{cutWords(first, 400)}
+		v.Why = []string{cutWords(r.FailureReason(), 400)}
 	case len(violated) > 0:
 		p := violated[0]
 		v.Title = fmt.Sprintf("%s violates %s in %s", lock, p, scenario)

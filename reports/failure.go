@@ -12,15 +12,10 @@ import (
 // stack, or the end of a server's log.
 const maxTail = 20
 
-// failureOf splits Failure into the reason and the lines that explain it, a stack
-// or the end of a server's log. The reason is the first line, or the first two if
-// that ends in a colon.
+// failureOf is the failure of a run for a reader: the reason, and the last of the lines
+// that explain it.
 func failureOf(r *results.Run) (reason string, tail []string) {
-	first, rest, _ := strings.Cut(strings.TrimSpace(r.Failure), "\n")
-	if strings.HasSuffix(strings.TrimSpace(first), ":") { // it only announces the reason
-		next, more, _ := strings.Cut(rest, "\n")
-		first, rest = strings.TrimSpace(first)+" "+strings.TrimSpace(next), more
-	}
+	first, rest := r.SplitFailure()
 	if rest = cleanLines(strings.ReplaceAll(rest, "\t", "    ")); rest == "" {
 		return clean(first), nil
 	}

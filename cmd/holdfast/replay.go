@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"time"
@@ -184,7 +183,7 @@ func (f replayFlags) look(ctx context.Context, dir suite.Dir, run results.Run, s
 	if run.History == "" {
 		return badInput(fmt.Errorf("the history of %s with %s was not stored", run.Scenario, run.Lock), "holdfast run stores it")
 	}
-	stored, err := readHistory(ctx, dir.File(filepath.FromSlash(run.History)), history.Decode, stderr)
+	stored, err := readHistory(ctx, dir.File(run.History), history.Decode, stderr)
 	if err != nil {
 		return badInput(err)
 	}

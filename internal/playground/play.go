@@ -112,8 +112,7 @@ func (p *plan) play(ctx context.Context, r suite.Runner, o order) (*outcome, *re
 	case a.Defect != "":
 		return nil, nil, errors.New(a.Defect)
 	case a.Run.Failure != "" && len(a.Out) == 0:
-		first, _, _ := strings.Cut(a.Run.Failure, "\n")
-		return nil, nil, &RefusedError{"the run did not end: " + input.Plain(first), fmt.Sprintf("a run may take %v of processor time here; holdfast run waits for longer", RunTime)}
+		return nil, nil, &RefusedError{"the run did not end: " + input.Plain(a.Run.FailureReason()), fmt.Sprintf("a run may take %v of processor time here; holdfast run waits for longer", RunTime)}
 	}
 	out, err := suite.DecodeAs[outcome](a.Out)
 	if err != nil || out == nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/holdfast-go/holdfast/internal/gallery"
 	"github.com/holdfast-go/holdfast/internal/suite"
@@ -74,8 +73,7 @@ func (c *campaign) useless(a *suite.Answer, which string) bool {
 	case a.Defect != "":
 		c.defects = append(c.defects, which+": "+a.Defect)
 	case a.Run.Failure != "":
-		why, _, _ := strings.Cut(a.Run.Failure, "\n") // the stacks follow
-		c.noVerdict = append(c.noVerdict, which+": "+why)
+		c.noVerdict = append(c.noVerdict, which+": "+a.Run.FailureReason())
 	default:
 		return false
 	}

@@ -4,12 +4,15 @@ import (
 	"bufio"
 	"compress/flate"
 	"compress/gzip"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sync/atomic"
+	"syscall"
 
 	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/internal/disk"
@@ -46,6 +49,45 @@ func read(path string, decode func(io.Reader) (*history.History, error)) (*histo
 		return nil, err
 	}
 	return Decode(path, info.Size(), decode, f)
+}
+
+// OpenInput opens a file and tells its size, -1 where it has none. A named
+// pipe blocks until somebody writes to it.
+func OpenInput(ctx context.Context, path string) (*os.File, int64, error) {
+	f, err := UnlessInterrupted(ctx, func() (*os.File, error) { return os.Open(path) })
+	if err != nil {
+		return nil, 0, err
+	}
+	info, err := f.Stat()
+	switch {
+	case err == nil && info.IsDir():
+		f.Close()
+		return nil, 0, &os.PathError{Op: "read", Path: path, Err: syscall.EISDIR}
+	case err == nil && info.Mode().IsRegular():
+		return f, info.Size(), nil
+	}
+	return f, -1, nil
+}
+
+// UnlessInterrupted waits for work until the command is interrupted. It abandons
+// work that cannot be stopped, because the process is about to end.
+func UnlessInterrupted[T any](ctx context.Context, work func() (T, error)) (T, error) {
+	type outcome struct {
+		v   T
+		err error
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		v, err := work()
+		done <- outcome{v, err}
+	}()
+	select {
+	case o := <-done:
+		return o.v, o.err
+	case <-ctx.Done():
+		var none T
+		return none, ctx.Err()
+	}
 }
 
 // DamagedError reports a gzipped history that cannot be unpacked.
@@ -159,4 +201,13 @@ func unpack(r io.Reader) io.ReadCloser {
 		in.CloseWithError(err)
 	}()
 	return out
+}
+
+// CollectRarely makes the garbage collector run less often, for a process that reads
+// long histories and keeps most of them. The heap may double, and grow by room bytes,
+// between two collections until the caller calls restore. Without that room, a growing
+// heap causes dozens of collections, and each scans all of it.
+func CollectRarely(room int) (restore func()) {
+	ballast := make([]byte, room) // counts as heap, and takes no memory as long as nothing touches it
+	return func() { runtime.KeepAlive(ballast) }
 }

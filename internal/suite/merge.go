@@ -1,7 +1,10 @@
 package suite
 
 import (
+	"bytes"
 	"cmp"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -21,18 +24,20 @@ type Part struct {
 	// scenarios are the sources, by name; from says in which directory a run
 	// and its history are, by the run.
 	scenarios map[string]string
-	from      map[runID]Dir
+	from      map[RunID]Dir
 }
 
-// runID identifies a run: two runs with the same one are the same run.
-type runID struct {
+// RunID identifies a run: two runs with the same one are the same run.
+type RunID struct {
 	scenario, lock, world, user string
 	seed                        uint64
 }
 
-func idOf(r results.Run) runID { return runID{r.Scenario, r.Lock, r.World, r.User, r.Seed} }
+// IDOf identifies a run.
+func IDOf(r *results.Run) RunID { return RunID{r.Scenario, r.Lock, r.World, r.User, r.Seed} }
 
-func (id runID) String() string {
+// String names the run in a message.
+func (id RunID) String() string {
 	by := ""
 	if id.user != "" {
 		by = ", a " + id.user + " user"
@@ -56,12 +61,9 @@ func readPart(d Dir) (Part, error) {
 		return Part{}, fmt.Errorf("%s: %s is missing", d, strings.Join(missing, ", "))
 	}
 	res.Pending = nil // no run of another directory is pending in the joined one
-	p := Part{Results: res, scenarios: map[string]string{}, from: map[runID]Dir{}}
+	p := Part{Results: res, scenarios: map[string]string{}, from: map[RunID]Dir{}}
 	for _, r := range res.Runs {
-		if _, twice := p.from[idOf(r)]; twice {
-			return Part{}, fmt.Errorf("%s holds %s twice", d, idOf(r))
-		}
-		p.from[idOf(r)] = d
+		p.from[IDOf(&r)] = d
 		src, err := readScenario(d.File("scenarios", r.Scenario+".yaml"), r.Scenario)
 		if err != nil {
 			return Part{}, err
@@ -105,13 +107,13 @@ func Join(a, b Part) (Part, error) {
 		}
 		out.scenarios[name] = b.scenarios[name]
 	}
-	at := map[runID]int{}
+	at := map[RunID]int{}
 	out.Results.Runs = slices.Clone(a.Results.Runs)
 	for i, r := range out.Results.Runs {
-		at[idOf(r)] = i
+		at[IDOf(&r)] = i
 	}
 	for _, r := range b.Results.Runs {
-		id := idOf(r)
+		id := IDOf(&r)
 		i, known := at[id]
 		if !known {
 			out.Results.Runs = append(out.Results.Runs, r)
@@ -151,13 +153,28 @@ func JoinDirs(dirs []string) (whole Part, interrupted []string, err error) {
 	return whole, interrupted, nil
 }
 
-// differ names the first field in which two plays of one run differ. It ignores
-// the duration, the scenario's file, and the history's path.
+// differ names the first field in which two plays of one run differ, by their JSON. It
+// ignores the duration, the scenario's file, and the history's path.
 func differ(a, b results.Run) string {
-	for _, r := range []*results.Run{&a, &b} {
-		r.Stats.WallMS, r.File, r.History = 0, "", ""
+	x, y := fieldsOf(a), fieldsOf(b)
+	all := maps.Clone(x)
+	maps.Copy(all, y)
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if !bytes.Equal(x[name], y[name]) {
+			return name
+		}
 	}
-	return Difference(a, b)
+	return ""
+}
+
+func fieldsOf(r results.Run) map[string]json.RawMessage {
+	r.Stats.WallMS, r.File, r.History = 0, "", ""
+	fields := map[string]json.RawMessage{}
+	raw, err := json.Marshal(r)
+	if err = errors.Join(err, json.Unmarshal(raw, &fields)); err != nil {
+		panic("suite: encode results: " + err.Error()) // they were read from JSON
+	}
+	return fields
 }
 
 // andThen is between the commands of results that were joined.
@@ -206,7 +223,7 @@ func place(list []string, name string) int {
 func (p Part) Create(path string) (Dir, error) {
 	plan := p.Results
 	for _, r := range p.Results.Runs {
-		plan.Pending = append(plan.Pending, filepath.ToSlash(historyOf(r)))
+		plan.Pending = append(plan.Pending, historyOf(r))
 	}
 	return Create(path, plan)
 }
@@ -227,9 +244,9 @@ func (p Part) Write(out Dir, draw func(Dir, results.Results) error) error {
 		if r.History == "" {
 			continue
 		}
-		from := p.from[idOf(*r)].File(filepath.FromSlash(r.History))
-		r.History = filepath.ToSlash(historyOf(*r))
-		if err := copyFile(from, out.File(filepath.FromSlash(r.History))); err != nil {
+		from := p.from[IDOf(r)].File(r.History)
+		r.History = historyOf(*r)
+		if err := copyFile(from, out.File(r.History)); err != nil {
 			return err
 		}
 	}

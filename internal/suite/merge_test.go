@@ -15,7 +15,7 @@ import (
 // drawPart draws a part of a world in which a run is the same wherever it was
 // played, but for what need not be.
 func drawPart(t *rapid.T, dir string) Part {
-	p := Part{Results: results.Results{Version: "1"}, scenarios: map[string]string{}, from: map[runID]Dir{}}
+	p := Part{Results: results.Results{Version: "1"}, scenarios: map[string]string{}, from: map[RunID]Dir{}}
 	p.Results.Command = rapid.SampledFrom([]string{"holdfast run", "holdfast run x --seed 5", ""}).Draw(t, "command")
 	for _, id := range rapid.SliceOfNDistinct(rapid.IntRange(0, 23), 0, 8, rapid.ID).Draw(t, "runs") {
 		r := results.Run{
@@ -28,7 +28,7 @@ func drawPart(t *rapid.T, dir string) Part {
 			r.History = HistoryPath(r.Scenario, r.Lock, r.Seed, r.User)
 		}
 		p.Results.Runs = append(p.Results.Runs, r)
-		p.scenarios[r.Scenario], p.from[idOf(r)] = "source of "+r.Scenario, Dir(dir)
+		p.scenarios[r.Scenario], p.from[IDOf(&r)] = "source of "+r.Scenario, Dir(dir)
 	}
 	for range rapid.IntRange(0, 3).Draw(t, "skips") {
 		p.Results.Skipped = append(p.Results.Skipped, results.Skip{
@@ -58,8 +58,8 @@ func TestJoinIsAssociativeCommutativeAndIdempotent(t *testing.T) {
 		ab := join(a, b)
 		same("idempotent", join(ab, b), ab)
 		for _, r := range ab.Results.Runs {
-			if r.History != "" && ab.from[idOf(r)] == "" {
-				t.Fatalf("nobody knows where the history of %s is", idOf(r))
+			if r.History != "" && ab.from[IDOf(&r)] == "" {
+				t.Fatalf("nobody knows where the history of %s is", IDOf(&r))
 			}
 		}
 	})
@@ -68,7 +68,7 @@ func TestJoinIsAssociativeCommutativeAndIdempotent(t *testing.T) {
 func TestJoinRefusesWhatDoesNotFit(t *testing.T) {
 	part := func(change func(*Part)) Part {
 		r := results.Run{Scenario: "contention", Lock: "setnx", World: "sim", Seed: 1, HistorySHA256: "a"}
-		p := Part{Results: results.Results{Version: "1", Runs: []results.Run{r}}, scenarios: map[string]string{"contention": "x"}, from: map[runID]Dir{idOf(r): "d"}}
+		p := Part{Results: results.Results{Version: "1", Runs: []results.Run{r}}, scenarios: map[string]string{"contention": "x"}, from: map[RunID]Dir{IDOf(&r): "d"}}
 		change(&p)
 		return p
 	}

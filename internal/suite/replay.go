@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"path/filepath"
 	"strings"
 
 	"github.com/holdfast-go/holdfast/checker/history"
@@ -124,7 +123,7 @@ func (d Dir) ReplayJobs(runs []results.Run, look play.Watch) ([]Job, error) {
 		}
 		args := replayArgs{SHA256: r.HistorySHA256, Watch: look}
 		if r.History != "" {
-			args.Stored = d.File(filepath.FromSlash(r.History))
+			args.Stored = d.File(r.History)
 		}
 		raw, err := json.Marshal(args)
 		if err != nil {

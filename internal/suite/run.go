@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"strings"
 
 	"github.com/holdfast-go/holdfast/internal/version"
@@ -80,7 +79,7 @@ func (p Plan) begin() (Dir, error) {
 		return "", &DirError{err}
 	}
 	for i, j := range p.Jobs {
-		p.Jobs[i].Path = filepath.ToSlash(HistoryPath(j.Scenario, j.Lock, j.Seed, j.User))
+		p.Jobs[i].Path = HistoryPath(j.Scenario, j.Lock, j.Seed, j.User)
 		p.Jobs[i].History = dir.File(p.Jobs[i].Path)
 	}
 	for _, s := range p.Sources {
@@ -98,7 +97,7 @@ func (p Plan) results(o Outcome) results.Results {
 		Runs: o.Runs, Skipped: append(p.Skipped, o.Skipped...), Summary: results.Summarize(o.Runs),
 	}
 	for _, j := range o.Left {
-		res.Pending = append(res.Pending, filepath.ToSlash(HistoryPath(j.Scenario, j.Lock, j.Seed, j.User)))
+		res.Pending = append(res.Pending, HistoryPath(j.Scenario, j.Lock, j.Seed, j.User))
 	}
 	res.Interrupted = o.Stopped || len(o.Left) > 0
 	return res

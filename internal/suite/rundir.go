@@ -4,13 +4,16 @@
 package suite
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -27,6 +30,54 @@ import (
 //	histories/NAME/LOCK-seed-N.jsonl           what happened
 type Dir string
 
+// kind describes the files of a run directory.
+var kind = disk.Kind{
+	Index:    "results.json",
+	Patterns: []string{"report.html", "scenarios/*.yaml", "histories/*/*.jsonl", "histories/*/*.jsonl.part"},
+	Names: func(doc []byte) ([]string, error) {
+		res, err := results.ReadJSON(bytes.NewReader(doc))
+		return files(res), err
+	},
+}
+
+// Usable says whether [Create] may use a directory for some runs.
+func Usable(dir string) error {
+	_, err := disk.Open(dir, kind)
+	return err
+}
+
+// Holds reports whether a directory holds the results of runs.
+func Holds(dir string) bool {
+	return Exists(filepath.Join(dir, kind.Index)) && Usable(dir) == nil
+}
+
+// JournalPath is the path of a history while it is recorded.
+func JournalPath(history string) string { return history + ".part" }
+
+// files are the files that results name beside results.json, with slashes. An
+// interrupted or failed run may have left a history that it does not name.
+func files(res results.Results) []string {
+	names := []string{"report.html"}
+	scenario := func(name string) { names = append(names, "scenarios/"+name+".yaml") }
+	history := func(name string) { names = append(names, name, JournalPath(name)) }
+	for _, r := range res.Runs {
+		scenario(r.Scenario)
+		history(HistoryPath(r.Scenario, r.Lock, r.Seed, r.User))
+		if r.History != "" {
+			history(r.History)
+		}
+	}
+	for _, s := range res.Skipped {
+		scenario(s.Scenario)
+	}
+	for _, name := range res.Pending {
+		scenario(path.Base(path.Dir(name)))
+		history(name)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
 // Create makes a run directory for what plan names: its pending histories, and
 // the scenarios of these and of its skips. Create reuses a run directory that is
 // there and removes the files which its results name; it refuses any other directory
@@ -34,9 +85,9 @@ type Dir string
 //
 // Until the caller writes the results, results.json says that the run was
 // interrupted.
-func Create(path string, plan results.Results) (Dir, error) {
+func Create(dir string, plan results.Results) (Dir, error) {
 	plan.Runs, plan.Interrupted = nil, true
-	out, err := disk.Open(path, kind)
+	out, err := disk.Open(dir, kind)
 	if err != nil {
 		return "", err
 	}
@@ -46,7 +97,7 @@ func Create(path string, plan results.Results) (Dir, error) {
 	if err := out.Clear(); err != nil {
 		return "", fmt.Errorf("output directory: %w", err)
 	}
-	d := Dir(path)
+	d := Dir(dir)
 	if err := errors.Join(os.MkdirAll(d.File("scenarios"), 0o755), d.WriteResults(plan)); err != nil {
 		return "", fmt.Errorf("output directory: %w", err)
 	}
@@ -69,19 +120,19 @@ func Exists(path string) bool {
 	return err == nil
 }
 
-// File is the path of a file in the directory.
+// File is the path of a file in the directory, whose name may have slashes.
 func (d Dir) File(parts ...string) string {
-	return filepath.Join(append([]string{string(d)}, parts...)...)
+	return filepath.Join(string(d), filepath.FromSlash(path.Join(parts...)))
 }
 
-// HistoryPath is where a run's history goes, relative to the directory. Names
+// HistoryPath is where a run's history goes, in the directory and with slashes. Names
 // of scenarios and locks are safe as file names by their own rules. user is that of
 // the run, "" for the user of the scenario.
 func HistoryPath(scenario, lock string, seed uint64, user string) string {
 	if user != "" {
 		user = "-" + user
 	}
-	return filepath.Join("histories", scenario, fmt.Sprintf("%s-seed-%d%s.jsonl", lock, seed, user))
+	return path.Join("histories", scenario, fmt.Sprintf("%s-seed-%d%s.jsonl", lock, seed, user))
 }
 
 // WriteScenario stores the source of a scenario that is played.
@@ -99,24 +150,19 @@ func sound(res results.Results) error {
 	if len(res.Runs) == 0 && !res.Interrupted {
 		return fmt.Errorf("%w: it has no runs", results.ErrResults)
 	}
-	type key struct {
-		scenario, lock, user, world string
-		seed                        uint64
-	}
-	seen := map[key]bool{}
+	seen := map[RunID]bool{}
 	for _, r := range res.Runs {
-		k := key{r.Scenario, r.Lock, r.User, r.World, r.Seed}
-		if seen[k] {
+		if seen[IDOf(&r)] {
 			return errors.New(input.Sprintf("it has a run twice: %s with %s, seed %d", r.Scenario, r.Lock, r.Seed))
 		}
-		seen[k] = true
+		seen[IDOf(&r)] = true
 	}
 	return nil
 }
 
 // Command is a file of the directory, as a command takes it.
 func (d Dir) Command(name string) string {
-	path := d.File(filepath.FromSlash(name))
+	path := d.File(name)
 	if !filepath.IsAbs(path) && !strings.HasPrefix(path, ".") {
 		path = "./" + path
 	}
@@ -164,7 +210,7 @@ func (d Dir) ReadResults() (results.Results, error) {
 func (d Dir) Missing(res results.Results) []string {
 	var paths []string
 	for _, r := range res.Runs {
-		if r.History != "" && !Exists(d.File(filepath.FromSlash(r.History))) {
+		if r.History != "" && !Exists(d.File(r.History)) {
 			paths = append(paths, r.History)
 		}
 	}
@@ -179,7 +225,7 @@ func (d Dir) Edited(res results.Results) []string {
 		if r.History == "" || r.HistorySHA256 == "" {
 			continue
 		}
-		path := d.File(filepath.FromSlash(r.History))
+		path := d.File(r.History)
 		if hash, err := HashOf(path); hash != r.HistorySHA256 && (err == nil || Exists(path)) { // else see [Dir.Missing]
 			paths = append(paths, r.History)
 		}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io"
 	"path"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -29,7 +28,7 @@ func DocumentOf(d suite.Dir, res results.Results, edited ...string) reports.Docu
 			if slices.Contains(edited, r.History) {
 				return nil, errors.New("it was changed since the run")
 			}
-			return read(d.File(filepath.FromSlash(r.History)))
+			return read(d.File(r.History))
 		}
 	}
 	doc.Histories, doc.WithoutServerLog = read(suite.ReadHistory), read(suite.ReadWithoutServerLog)

@@ -1,12 +1,10 @@
-// Package compare compares two run directories: their verdicts, the first event at
-// which two histories differ, and measurements.
-package compare
+package report
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -17,19 +15,20 @@ import (
 	"github.com/holdfast-go/holdfast/reports/results"
 )
 
-// Schema names the format of [Document] as JSON.
-const Schema = "holdfast-compare/1"
+// comparisonSchema names the format of [Comparison] as JSON.
+const comparisonSchema = "holdfast-compare/1"
 
-// Document lists the differences between two run directories.
-type Document struct {
+// Comparison lists the differences between two run directories: of their verdicts, the
+// first event at which two histories differ, and measurements.
+type Comparison struct {
 	Schema string `json:"schema"`
 	Before Side   `json:"before"`
 	After  Side   `json:"after"`
 	Same   int    `json:"same"` // runs with the same verdicts, and the same events where they are stored
 	// Unstored counts those of the same without a history, whose events cannot be
 	// compared.
-	Unstored int   `json:"unstored,omitempty"`
-	Runs     []Run `json:"runs"` // those that differ
+	Unstored int    `json:"unstored,omitempty"`
+	Runs     []Pair `json:"runs"` // those that differ
 }
 
 // Side is one of the run directories.
@@ -55,15 +54,15 @@ const (
 
 var order = []Change{Regression, Missing, Other, Improvement, New, Events}
 
-// Run is a run that differs.
-type Run struct {
-	Scenario string    `json:"scenario"`
-	Lock     string    `json:"lock"`
-	User     string    `json:"user,omitempty"`
-	World    string    `json:"world"`
-	Seed     uint64    `json:"seed"`
-	Change   Change    `json:"change"`
-	Verdicts []Verdict `json:"verdicts,omitempty"`
+// Pair is a run that differs.
+type Pair struct {
+	Scenario string           `json:"scenario"`
+	Lock     string           `json:"lock"`
+	User     string           `json:"user,omitempty"`
+	World    string           `json:"world"`
+	Seed     uint64           `json:"seed"`
+	Change   Change           `json:"change"`
+	Verdicts []ChangedVerdict `json:"verdicts,omitempty"`
 	// First is the first event at which the histories part; nil when they do not,
 	// or when one of them is not there, which Note says.
 	First *Event `json:"first,omitempty"`
@@ -72,10 +71,12 @@ type Run struct {
 	// before and after; nil where neither changed.
 	OverlapMS *[2]float64 `json:"overlap_ms,omitempty"`
 	HandoffMS *[2]float64 `json:"handoff_ms,omitempty"`
+
+	before, after *results.Run // nil where it is not there
 }
 
-// Verdict is a verdict that changed, in words.
-type Verdict struct {
+// ChangedVerdict is a verdict that changed, in words.
+type ChangedVerdict struct {
 	Property checker.Property `json:"property"`
 	Before   string           `json:"before"`
 	After    string           `json:"after"`
@@ -91,19 +92,12 @@ type Event struct {
 }
 
 // Regressed reports whether anything got worse, or is not there any more.
-func (d *Document) Regressed() bool {
-	return slices.ContainsFunc(d.Runs, func(r Run) bool { return r.Change == Regression || r.Change == Missing })
+func (d *Comparison) Regressed() bool {
+	return slices.ContainsFunc(d.Runs, func(r Pair) bool { return r.Change == Regression || r.Change == Missing })
 }
 
-type key struct {
-	scenario, lock, user, world string
-	seed                        uint64
-}
-
-func keyOf(r *results.Run) key { return key{r.Scenario, r.Lock, r.User, r.World, r.Seed} }
-
-// Dirs compares two run directories.
-func Dirs(before, after suite.Dir) (*Document, error) {
+// Compare compares two run directories.
+func Compare(before, after suite.Dir) (*Comparison, error) {
 	a, err := before.ReadResults()
 	if err != nil {
 		return nil, err
@@ -112,20 +106,20 @@ func Dirs(before, after suite.Dir) (*Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Document{Schema: Schema, Before: side(before, a), After: side(after, b), Runs: []Run{}}
-	old := map[key]*results.Run{}
+	d := &Comparison{Schema: comparisonSchema, Before: side(before, a), After: side(after, b), Runs: []Pair{}}
+	old := map[suite.RunID]*results.Run{}
 	for i := range a.Runs {
-		old[keyOf(&a.Runs[i])] = &a.Runs[i]
+		old[suite.IDOf(&a.Runs[i])] = &a.Runs[i]
 	}
 	for i := range b.Runs {
-		k := keyOf(&b.Runs[i])
+		k := suite.IDOf(&b.Runs[i])
 		x := old[k]
 		delete(old, k)
 		if x == nil {
-			d.Runs = append(d.Runs, named(&b.Runs[i], New))
+			d.Runs = append(d.Runs, pairOf(nil, &b.Runs[i], New))
 			continue
 		}
-		if r := pair(before, after, x, &b.Runs[i]); r != nil {
+		if r := compareRuns(before, after, x, &b.Runs[i]); r != nil {
 			d.Runs = append(d.Runs, *r)
 		} else {
 			d.Same++
@@ -135,11 +129,11 @@ func Dirs(before, after suite.Dir) (*Document, error) {
 		}
 	}
 	for i := range a.Runs {
-		if x := old[keyOf(&a.Runs[i])]; x != nil {
-			d.Runs = append(d.Runs, named(x, Missing))
+		if x := old[suite.IDOf(&a.Runs[i])]; x != nil {
+			d.Runs = append(d.Runs, pairOf(x, nil, Missing))
 		}
 	}
-	slices.SortStableFunc(d.Runs, func(x, y Run) int { return slices.Index(order, x.Change) - slices.Index(order, y.Change) })
+	slices.SortStableFunc(d.Runs, func(x, y Pair) int { return slices.Index(order, x.Change) - slices.Index(order, y.Change) })
 	return d, nil
 }
 
@@ -147,21 +141,23 @@ func side(dir suite.Dir, res results.Results) Side {
 	return Side{Dir: string(dir), Version: res.Version, Made: res.Made, Runs: len(res.Runs)}
 }
 
-func named(r *results.Run, c Change) Run {
-	return Run{Scenario: r.Scenario, Lock: r.Lock, User: r.User, World: r.World, Seed: r.Seed, Change: c}
+// pairOf is a run before and after, of which one may be nil.
+func pairOf(x, y *results.Run, c Change) Pair {
+	r := cmp.Or(x, y)
+	return Pair{Scenario: r.Scenario, Lock: r.Lock, User: r.User, World: r.World, Seed: r.Seed, Change: c, before: x, after: y}
 }
 
-// pair compares a run with the same run of the other directory; nil when nothing
+// compareRuns compares a run with the same run of the other directory; nil when nothing
 // differs.
-func pair(before, after suite.Dir, x, y *results.Run) *Run {
-	r := named(y, Events)
+func compareRuns(before, after suite.Dir, x, y *results.Run) *Pair {
+	r := pairOf(x, y, Events)
 	better, worse := false, false
 	for _, p := range properties(x, y) {
 		a, b := words(x, p), words(y, p)
 		if a == b {
 			continue
 		}
-		r.Verdicts = append(r.Verdicts, Verdict{p, a, b, y.Verdicts[p].Reason})
+		r.Verdicts = append(r.Verdicts, ChangedVerdict{p, a, b, y.Verdicts[p].Reason})
 		switch from, to := badness(x, p), badness(y, p); {
 		case to > from:
 			worse = true
@@ -171,7 +167,7 @@ func pair(before, after suite.Dir, x, y *results.Run) *Run {
 	}
 	if x.Failure != y.Failure && (x.Failure == "") != (y.Failure == "") {
 		worse, better = worse || y.Failure != "", better || x.Failure != ""
-		r.Note = "it could not be judged: " + firstLine(x.Failure+y.Failure)
+		r.Note = "it could not be judged: " + cmp.Or(x.FailureReason(), y.FailureReason())
 	}
 	switch {
 	case worse || x.Passed() && !y.Passed():
@@ -190,8 +186,6 @@ func pair(before, after suite.Dir, x, y *results.Run) *Run {
 	}
 	return &r
 }
-
-func firstLine(s string) string { line, _, _ := strings.Cut(s, "\n"); return line }
 
 func properties(x, y *results.Run) []checker.Property {
 	var all []checker.Property
@@ -233,14 +227,14 @@ func badness(r *results.Run, p checker.Property) int {
 }
 
 // histories looks for the first event at which two histories part.
-func (r *Run) histories(before, after suite.Dir, x, y *results.Run) {
-	a, errA := read(before, x)
-	b, errB := read(after, y)
+func (r *Pair) histories(before, after suite.Dir, x, y *results.Run) {
+	a, errA := readHistory(before, x)
+	b, errB := readHistory(after, y)
 	if errA != nil || errB != nil {
 		r.Note = strings.TrimSpace(r.Note + " the histories differ, and one of them cannot be read")
 		return
 	}
-	if r.First = first(a, b); r.First == nil {
+	if r.First = firstDifference(a, b); r.First == nil {
 		r.Note = strings.TrimSpace(r.Note + " the events are the same, and the headers are not")
 	}
 	m, n := reports.Measure(a), reports.Measure(b)
@@ -252,17 +246,17 @@ func (r *Run) histories(before, after suite.Dir, x, y *results.Run) {
 	}
 }
 
-func read(d suite.Dir, r *results.Run) (*history.History, error) {
+func readHistory(d suite.Dir, r *results.Run) (*history.History, error) {
 	if r.History == "" {
 		return nil, fmt.Errorf("the history of %s with %s was not stored", r.Scenario, r.Lock)
 	}
-	return suite.ReadHistory(d.File(filepath.FromSlash(r.History)))
+	return suite.ReadHistory(d.File(r.History))
 }
 
-// first is the first event that differs.
-func first(a, b *history.History) *Event {
+// firstDifference is the first event that differs.
+func firstDifference(a, b *history.History) *Event {
 	for i := range max(len(a.Events), len(b.Events)) {
-		if i < len(a.Events) && i < len(b.Events) && same(&a.Events[i], &b.Events[i]) {
+		if i < len(a.Events) && i < len(b.Events) && raw(&a.Events[i]) == raw(&b.Events[i]) {
 			continue
 		}
 		e := &Event{Line: i + 2, Before: "the history is over", After: "the history is over"}
@@ -280,12 +274,10 @@ func first(a, b *history.History) *Event {
 	return nil
 }
 
-func same(a, b *history.Event) bool { return raw(a) == raw(b) }
-
 func raw(e *history.Event) string {
 	line, err := json.Marshal(e)
 	if err != nil {
-		panic("compare: encode event: " + err.Error()) // it was read from JSON
+		panic("report: encode event: " + err.Error()) // it was read from JSON
 	}
 	return string(bytes.TrimSpace(line))
 }

@@ -1,4 +1,4 @@
-package compare
+package report
 
 import (
 	"fmt"
@@ -11,7 +11,7 @@ import (
 )
 
 // answer says in one line what the comparison comes to.
-func (d *Document) answer() string {
+func (d *Comparison) answer() string {
 	if len(d.Runs) == 0 {
 		words := fmt.Sprintf("Nothing differs: %s, with the same verdicts", english.Count(d.Same, "run"))
 		switch {
@@ -41,7 +41,7 @@ var titles = map[Change]string{
 	Regression: "worse", Missing: "missing", Other: "changed", Improvement: "better", New: "new", Events: "with other events and the same verdicts",
 }
 
-func (r *Run) title() string {
+func (r *Pair) title() string {
 	lock := r.Lock
 	if r.User != "" {
 		lock += " (" + r.User + ")"
@@ -50,7 +50,7 @@ func (r *Run) title() string {
 }
 
 // lines says what differs, one thing a line.
-func (r *Run) lines() []string {
+func (r *Pair) lines() []string {
 	var all []string
 	for _, v := range r.Verdicts {
 		line := fmt.Sprintf("%s: %s, was %s", v.Property, v.After, v.Before)
@@ -90,7 +90,7 @@ func (s *Side) words() string {
 }
 
 // Text prints what differs for a terminal.
-func (d *Document) Text(w io.Writer) error {
+func (d *Comparison) Text(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "before  %s\nafter   %s\n\n", d.Before.words(), d.After.words())
 	last := Change("")
@@ -112,7 +112,7 @@ func (d *Document) Text(w io.Writer) error {
 }
 
 // Markdown prints what differs for a pull request.
-func (d *Document) Markdown(w io.Writer) error {
+func (d *Comparison) Markdown(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "**%s**\n\nBefore: %s. After: %s.\n\n", reports.EscapeMarkdown(d.answer()), reports.EscapeMarkdown(d.Before.words()), reports.EscapeMarkdown(d.After.words()))
 	if len(d.Runs) > 0 {
