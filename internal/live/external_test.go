@@ -1,7 +1,6 @@
 package live
 
 import (
-	"context"
 	"fmt"
 	"net"
 	"slices"
@@ -105,7 +104,7 @@ func TestAGuestLeavesNothingAndHarmsNothing(t *testing.T) {
 
 func TestGuestsOfSentinels(t *testing.T) {
 	t.Parallel()
-	primary := livetest.SpawnRedis(t, "requirepass s3cret\nmasterauth s3cret")
+	primary := livetest.SpawnRedis(t, "requirepass s3cret\nmasterauth s3cret\nrepl-diskless-sync-delay 0")
 	at := strings.ReplaceAll(primary, ":", " ")
 	livetest.SpawnRedis(t, "requirepass s3cret\nmasterauth s3cret\nreplicaof "+at)
 	mine := livetest.Dial(t, primary, "s3cret")
@@ -113,7 +112,10 @@ func TestGuestsOfSentinels(t *testing.T) {
 	eventually(t, "the replica is online", func() bool { return strings.Contains(mine.Info(t.Context(), "replication").Val(), "state=online") })
 	var sentinels []string
 	for range 2 {
-		sentinels = append(sentinels, livetest.SpawnRedis(t, "sentinel monitor them "+at+" 2\nsentinel auth-pass them s3cret", "--sentinel"))
+		addr := livetest.SpawnRedis(t, "sentinel monitor them "+at+" 2\nsentinel auth-pass them s3cret", "--sentinel")
+		// By itself a Sentinel asks every ten seconds what replicas there are.
+		check(t, livetest.Dial(t, addr, "").Do(t.Context(), "sentinel", "debug", "info-period", 100, "publish-period", 50).Err())
+		sentinels = append(sentinels, addr)
 	}
 	address := "sentinel://:s3cret@" + strings.Join(sentinels, ",") + "/them"
 	eventually(t, "the replica is known", func() bool {
@@ -135,9 +137,12 @@ func TestGuestsOfSentinels(t *testing.T) {
 	heal, err := w.Cut("client-1", "node-1")
 	check(t, err)
 	check(t, two.Del(ctx, "lock").Err())
-	short, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
-	defer cancel()
-	if err := one.Set(short, "lock", "b", 0).Err(); err == nil {
+	a, err := w.Access("client-1")
+	check(t, err)
+	a.TimeScale = 0.02 // it gives up soon
+	hasty := a.Client(1)
+	defer hasty.Close()
+	if err := hasty.Set(ctx, "lock", "b", 0).Err(); err == nil {
 		t.Error("a client that is cut off reaches the primary")
 	}
 	heal()

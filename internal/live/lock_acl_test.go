@@ -6,6 +6,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -95,37 +96,53 @@ var slow = []string{"+ping", "+unsubscribe", "+wait", "+spublish", "+ssubscribe"
 // A user with the rules of the page can do all that the lock does, and needs each of
 // them.
 func TestLock_rulesOfAUser(t *testing.T) {
+	t.Parallel()
+	all := rulesOfPage(t)
 	admin := livetest.Dial(t, livetest.SpawnRedis(t, ""), "")
-	ctx := t.Context()
-	rules := rulesOfPage(t)
-	use := func(rules []string) error {
-		args := []any{"acl", "setuser", "locks", "reset", "on", ">secret"}
-		for _, r := range rules {
-			args = append(args, r)
-		}
-		check(t, admin.Do(ctx, args...).Err())
-		check(t, admin.FlushAll(ctx).Err())
-		check(t, admin.ScriptFlush(ctx).Err())
-		return useLocks(ctx, admin.Options().Addr)
+	if setup, err := useWithRules(t.Context(), admin, all); err != nil {
+		t.Fatalf("with all rules: %v, %v", setup, err)
 	}
-	if err := use(rules); err != nil {
-		t.Fatalf("with all rules: %v", err)
-	}
-	for i, r := range rules {
-		if slices.Contains(slow, r) {
-			continue
-		}
-		if err := use(slices.Delete(slices.Clone(rules), i, i+1)); err == nil {
-			t.Errorf("nothing needs %s", r)
-		}
-	}
-	if refused := admin.Do(ctx, "acl", "dryrun", "locks", "flushall").Val(); refused == "OK" {
+	if refused := admin.Do(t.Context(), "acl", "dryrun", "locks", "flushall").Val(); refused == "OK" {
 		t.Error("the user may do more")
 	}
+	// A missing rule shows when a wait is over, so several servers wait at once.
+	lacking := make(chan int, len(all))
+	for i, r := range all {
+		if !slices.Contains(slow, r) {
+			lacking <- i
+		}
+	}
+	close(lacking)
+	var trying sync.WaitGroup
+	for range 4 {
+		admin := livetest.Dial(t, livetest.SpawnRedis(t, ""), "")
+		trying.Go(func() {
+			for i := range lacking {
+				setup, err := useWithRules(t.Context(), admin, slices.Delete(slices.Clone(all), i, i+1))
+				if setup != nil || err == nil {
+					t.Errorf("nothing needs %s (%v)", all[i], setup)
+				}
+			}
+		})
+	}
+	trying.Wait()
+}
+
+// useWithRules lets a user with the given rules use an empty server.
+func useWithRules(ctx context.Context, admin *redis.Client, rules []string) (setup, err error) {
+	args := []any{"acl", "setuser", "locks", "reset", "on", ">secret"}
+	for _, r := range rules {
+		args = append(args, r)
+	}
+	if setup = errors.Join(admin.Do(ctx, args...).Err(), admin.FlushAll(ctx).Err(), admin.ScriptFlush(ctx).Err()); setup != nil {
+		return setup, nil
+	}
+	return nil, useLocks(ctx, admin.Options().Addr)
 }
 
 // A server without memory refuses to grant, and goes on to renew and to release.
 func TestLock_aServerWithoutMemory(t *testing.T) {
+	t.Parallel()
 	admin := livetest.Dial(t, livetest.SpawnRedis(t, "maxmemory-policy noeviction"), "")
 	ctx := t.Context()
 	c, err := lock.New(admin, lock.WithUnlockTimeout(300*time.Millisecond))

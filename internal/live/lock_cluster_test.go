@@ -142,11 +142,19 @@ func later(t *testing.T, c *lock.Client, fair bool, name string) <-chan time.Tim
 	return done
 }
 
-// In a cluster a message stays with the nodes of its slot, and wakes who waits there,
-// whichever node that is.
-func TestLock_inAClusterMessagesStayInTheirSlot(t *testing.T) {
+func TestLock_inACluster(t *testing.T) {
+	t.Parallel()
 	livetest.RequireRedis(t)
 	s := newShards(t)
+	t.Run("messages stay in their slot", s.messagesStayInTheirSlot)
+	t.Run("mixed processes", s.mixedProcesses)
+	t.Run("a slot moves", s.aSlotMoves)
+	t.Run("acks after a move", s.acksAfterAMove)
+}
+
+// A message stays with the nodes of its slot, and wakes who waits there,
+// whichever node that is.
+func (s *shards) messagesStayInTheirSlot(t *testing.T) {
 	holder := s.client(t, false)
 	waiter := s.client(t, false, lock.WithSafetyPoll(20*time.Second))
 	for _, fair := range []bool{false, true} {
@@ -182,15 +190,14 @@ func TestLock_inAClusterMessagesStayInTheirSlot(t *testing.T) {
 
 // A process of before, which tells all nodes and listens to them, and one of today
 // find each other by their looks, within a poll.
-func TestLock_inAClusterMixedProcesses(t *testing.T) {
-	livetest.RequireRedis(t)
-	s := newShards(t)
+func (s *shards) mixedProcesses(t *testing.T) {
 	for _, fair := range []bool{false, true} {
 		for _, old := range []bool{false, true} {
 			name := fmt.Sprintf("mixed-%v-%v", fair, old)
-			h, err := taker(fair)(t.Context(), s.client(t, !old), name)
+			poll := lock.WithSafetyPoll(200 * time.Millisecond)
+			h, err := taker(fair)(t.Context(), s.client(t, !old, poll), name)
 			check(t, err)
-			done := later(t, s.client(t, old), fair, name)
+			done := later(t, s.client(t, old, poll), fair, name)
 			what := "shardchannels"
 			if old {
 				what = "channels"
@@ -213,9 +220,7 @@ func TestLock_inAClusterMixedProcesses(t *testing.T) {
 }
 
 // Waiters follow their lock to another node, when its slot goes there.
-func TestLock_inAClusterASlotMoves(t *testing.T) {
-	livetest.RequireRedis(t)
-	s := newShards(t)
+func (s *shards) aSlotMoves(t *testing.T) {
 	ctx := t.Context()
 	for _, fair := range []bool{false, true} {
 		name := fmt.Sprintf("moving-%v", fair)
@@ -264,9 +269,7 @@ func (s *shards) move(t *testing.T, slot int64, from, to int) {
 
 // An acquire that waits for replicas follows a slot that has moved: its client of a
 // single node follows no redirection.
-func TestLock_inAClusterAcksAfterAMove(t *testing.T) {
-	livetest.RequireRedis(t)
-	s := newShards(t)
+func (s *shards) acksAfterAMove(t *testing.T) {
 	ctx := t.Context()
 	name := "orders"
 	slot, err := s.nodes[0].ClusterKeySlot(ctx, name).Result()

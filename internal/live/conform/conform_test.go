@@ -81,7 +81,7 @@ func those(r Report, s Status) (names []string, reasons string) {
 func TestConforming(t *testing.T) {
 	began := time.Now()
 	var heard []string
-	r := checked(t, "", Options{Heard: func(lock *locks.Description, r Result) { heard = append(heard, r.Check) }})
+	r := checked(t, "", Options{Lease: time.Second, Heard: func(lock *locks.Description, r Result) { heard = append(heard, r.Check) }})
 	if _, failed := those(r, Failed); failed != "" {
 		t.Error(failed)
 	}
@@ -105,10 +105,11 @@ func TestMistakes(t *testing.T) {
 		fails  []string // in order
 		says   string
 		checks []string // that are carried out; nil for what is quick
+		lease  time.Duration
 	}
 	// wrong says how what the checks find differs from what they should find.
 	wrong := func(mistake string, c mistaken, patience time.Duration) string {
-		r := checked(t, mistake, Options{Patience: patience, Checks: c.checks})
+		r := checked(t, mistake, Options{Patience: patience, Checks: c.checks, Lease: c.lease})
 		names, reasons := those(r, Failed)
 		if slices.Equal(names, c.fails) && strings.Contains(reasons, c.says) {
 			return ""
@@ -120,35 +121,35 @@ func TestMistakes(t *testing.T) {
 	again := map[string]mistaken{}
 	turn := make(chan struct{}, 10)
 	for mistake, c := range map[string]mistaken{
-		"banner":         {[]string{"describe"}, "Welcome to golock 1.0", nil},
-		"odd-name":       {[]string{"describe"}, "lower case letters", nil},
-		"mute":           {[]string{"describe"}, "not answered within", nil},
-		"stop-fails":     {[]string{"stop-first", "stop"}, "exit status 3", []string{"stop-first", "stop"}},
-		"any-version":    {[]string{"other-protocol"}, "holdfast-worker/9", []string{"other-protocol"}},
-		"hello-silent":   {[]string{"hello"}, "hello, request 1 to client-1, is not answered within", nil},
-		"hello-dies":     {[]string{"hello"}, "panic: out of luck", nil},
-		"hello-garbage":  {[]string{"hello"}, "WARNING: this is deprecated", nil},
-		"silent":         {[]string{"acquire-release"}, " to client-1, is not answered within", nil},
-		"dies":           {[]string{"acquire-release"}, "exit status 3", nil},
-		"garbage":        {[]string{"acquire-release"}, "WARNING: this is deprecated", nil},
-		"count":          {[]string{"acquire-release"}, "has the count 7", nil},
-		"same-identity":  {[]string{"identity", "key"}, `are both "me:1"`, nil},
-		"twice":          {[]string{"cancel", "cancels"}, "no request", nil},
-		"other-key":      {[]string{"key"}, `have the key "elsewhere:check-`, nil},
-		"shared-threads": {[]string{"identity", "owners"}, "while another owner holds the lock", []string{"identity", "busy", "owners"}},
-		"vague":          {[]string{"not-held"}, "does not hold the lock, and its release is answered with", []string{"not-held"}},
-		"no-dance":       {[]string{"unknown-request"}, "asked to dance", nil},
-		"strict":         {[]string{"unknown-fields"}, "exit status 3", []string{"unknown-fields"}},
-		"same-token":     {[]string{"fencing"}, "after the token 5 comes 5", nil},
-		"impatient":      {[]string{"waits"}, "was to wait 300ms", nil},
-		"uncancelled":    {[]string{"cancels"}, "is not answered within", nil},
-		"cancel-mute":    {[]string{"cancel", "cancels"}, "cancel, request", nil},
-		"leftovers":      {[]string{"finish"}, "its connections are not closed", nil},
-		"elsewhere":      {[]string{"addresses"}, "it is connected to 127.0.0.1:", []string{"addresses"}},
-		"deaf-to-end":    {[]string{"end-of-input"}, "it still runs", []string{"end-of-input"}},
-		"unrenewed":      {[]string{"renewal"}, `"ok":true`, []string{"explicit", "renewal", "lease"}},
-		"lease-denied":   {[]string{"explicit"}, "asked for a lease of 1s", []string{"explicit", "renewal", "lease"}},
-		"unsigned":       {[]string{"lost-sign"}, "nothing tells of the loss", []string{"lost-sign"}},
+		"banner":         {[]string{"describe"}, "Welcome to golock 1.0", nil, 0},
+		"odd-name":       {[]string{"describe"}, "lower case letters", nil, 0},
+		"mute":           {[]string{"describe"}, "not answered within", nil, 0},
+		"stop-fails":     {[]string{"stop-first", "stop"}, "exit status 3", []string{"stop-first", "stop"}, 0},
+		"any-version":    {[]string{"other-protocol"}, "holdfast-worker/9", []string{"other-protocol"}, 0},
+		"hello-silent":   {[]string{"hello"}, "hello, request 1 to client-1, is not answered within", nil, 0},
+		"hello-dies":     {[]string{"hello"}, "panic: out of luck", nil, 0},
+		"hello-garbage":  {[]string{"hello"}, "WARNING: this is deprecated", nil, 0},
+		"silent":         {[]string{"acquire-release"}, " to client-1, is not answered within", nil, 0},
+		"dies":           {[]string{"acquire-release"}, "exit status 3", nil, 0},
+		"garbage":        {[]string{"acquire-release"}, "WARNING: this is deprecated", nil, 0},
+		"count":          {[]string{"acquire-release"}, "has the count 7", nil, 0},
+		"same-identity":  {[]string{"identity", "key"}, `are both "me:1"`, nil, 0},
+		"twice":          {[]string{"cancel", "cancels"}, "no request", nil, 0},
+		"other-key":      {[]string{"key"}, `have the key "elsewhere:check-`, nil, 0},
+		"shared-threads": {[]string{"identity", "owners"}, "while another owner holds the lock", []string{"identity", "busy", "owners"}, 0},
+		"vague":          {[]string{"not-held"}, "does not hold the lock, and its release is answered with", []string{"not-held"}, 0},
+		"no-dance":       {[]string{"unknown-request"}, "asked to dance", nil, 0},
+		"strict":         {[]string{"unknown-fields"}, "exit status 3", []string{"unknown-fields"}, 0},
+		"same-token":     {[]string{"fencing"}, "after the token 5 comes 5", nil, 0},
+		"impatient":      {[]string{"waits"}, "was to wait 300ms", nil, 0},
+		"uncancelled":    {[]string{"cancels"}, "is not answered within", nil, 0},
+		"cancel-mute":    {[]string{"cancel", "cancels"}, "cancel, request", nil, 0},
+		"leftovers":      {[]string{"finish"}, "its connections are not closed", nil, 0},
+		"elsewhere":      {[]string{"addresses"}, "it is connected to 127.0.0.1:", []string{"addresses"}, 0},
+		"deaf-to-end":    {[]string{"end-of-input"}, "it still runs", []string{"end-of-input"}, 0},
+		"unrenewed":      {[]string{"renewal"}, `"ok":true`, []string{"explicit", "renewal", "lease"}, 0},
+		"lease-denied":   {[]string{"explicit"}, "asked for a lease of 1s", []string{"explicit", "renewal", "lease"}, 0},
+		"unsigned":       {[]string{"lost-sign"}, "nothing tells of the loss", []string{"lost-sign"}, time.Second},
 	} {
 		if c.checks == nil {
 			c.checks = cheap
@@ -158,7 +159,7 @@ func TestMistakes(t *testing.T) {
 			defer func() { <-turn }()
 			began := time.Now()
 			// The harness waits for every missing answer, so this is short.
-			if why := wrong(mistake, c, 1500*time.Millisecond); why != "" {
+			if why := wrong(mistake, c, time.Second); why != "" {
 				t.Log(why)
 				mu.Lock()
 				again[mistake] = c
