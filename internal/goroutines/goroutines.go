@@ -5,6 +5,7 @@ package goroutines
 import (
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -12,7 +13,7 @@ import (
 // Goroutine is a goroutine of this process.
 type Goroutine struct {
 	Number string // no other goroutine ever gets it
-	State  string // what it does, or waits for: "running", "sync.Mutex.Lock"
+	Mutex  bool   // it waits for a mutex of package sync
 	Bubble int    // its bubble of testing/synctest; 0 for none
 	// Durable says that virtual time passes while the goroutine waits.
 	Durable bool
@@ -37,6 +38,9 @@ func All() []Goroutine {
 	return all
 }
 
+// mutexWaits are the runtime's names of a wait for a mutex.
+var mutexWaits = []string{"sync.Mutex.Lock", "sync.RWMutex.Lock", "sync.RWMutex.RLock"}
+
 // parse reads the heading of a stack, such as "goroutine 7 [select (durable), 2
 // minutes, synctest bubble 6]:".
 func parse(stack string) Goroutine {
@@ -44,7 +48,8 @@ func parse(stack string) Goroutine {
 	number, rest, _ := strings.Cut(strings.TrimPrefix(head, "goroutine "), " ")
 	g := Goroutine{Number: number, Stack: stack}
 	words := strings.Split(strings.TrimSuffix(strings.TrimPrefix(rest, "["), "]:"), ", ")
-	g.State, g.Durable = strings.CutSuffix(words[0], " (durable)")
+	state, durable := strings.CutSuffix(words[0], " (durable)")
+	g.Mutex, g.Durable = slices.Contains(mutexWaits, state), durable
 	for _, w := range words[1:] {
 		if id, ok := strings.CutPrefix(w, "synctest bubble "); ok {
 			g.Bubble, _ = strconv.Atoi(id) // the runtime writes a number

@@ -43,11 +43,11 @@ func stuck(stop chan struct{}) { <-stop }
 // another goroutine.
 func TestHeading(t *testing.T) {
 	for heading, want := range map[string]Goroutine{
-		"goroutine 18 [chan receive, 2 minutes]:":                       {Number: "18", State: "chan receive"},
-		"goroutine 7 [select (durable), synctest bubble 6]:":            {Number: "7", State: "select", Durable: true, Bubble: 6},
-		"goroutine 9 [sync.Mutex.Lock, 3 minutes, synctest bubble 12]:": {Number: "9", State: "sync.Mutex.Lock", Bubble: 12},
+		"goroutine 18 [chan receive, 2 minutes]:":                       {Number: "18"},
+		"goroutine 7 [select (durable), synctest bubble 6]:":            {Number: "7", Durable: true, Bubble: 6},
+		"goroutine 9 [sync.Mutex.Lock, 3 minutes, synctest bubble 12]:": {Number: "9", Mutex: true, Bubble: 12},
 	} {
-		if got := parse(heading); got.Number != want.Number || got.State != want.State || got.Bubble != want.Bubble || got.Durable != want.Durable {
+		if got := parse(heading); got.Number != want.Number || got.Mutex != want.Mutex || got.Bubble != want.Bubble || got.Durable != want.Durable {
 			t.Errorf("%s: got %+v, want %+v", heading, got, want)
 		}
 	}

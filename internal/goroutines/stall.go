@@ -121,12 +121,10 @@ func (g Goroutine) callsAny(functions []string) bool {
 	return slices.ContainsFunc(functions, func(f string) bool { return strings.Contains(g.Stack, f) })
 }
 
-func (g Goroutine) waitsForMutex() bool { return strings.Contains(g.State, "Mutex.") }
-
 // standsStill reports whether all that does not wait for virtual time waits for a
 // mutex. Then nothing in the run goes on.
 func (s *Stall) standsStill() bool {
-	return len(s.waiting) > 0 && !slices.ContainsFunc(s.waiting, func(g Goroutine) bool { return !g.waitsForMutex() })
+	return len(s.waiting) > 0 && !slices.ContainsFunc(s.waiting, func(g Goroutine) bool { return !g.Mutex })
 }
 
 // Kind is the way in which the run does not end.

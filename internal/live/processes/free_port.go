@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 )
 
 // FreePort assigns a port of 127.0.0.1 to a server that cannot choose a free one
@@ -34,6 +35,16 @@ func FreePort() (int, error) {
 		return port, l.Close()
 	}
 	return 0, errors.New("no free port on 127.0.0.1")
+}
+
+// PortTaken reports whether a process listens on a port of 127.0.0.1. Port 0 is never
+// taken.
+func PortTaken(port int) bool {
+	l, err := net.Listen("tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+	if err == nil {
+		l.Close()
+	}
+	return errors.Is(err, syscall.EADDRINUSE)
 }
 
 var ports struct {

@@ -21,6 +21,12 @@ func TestFreePortIsBelowTheKernelsRange(t *testing.T) {
 		seen[port] = true
 		l, err := net.Listen("tcp4", "127.0.0.1:"+strconv.Itoa(port))
 		must.Succeed(t, err)
+		if !PortTaken(port) {
+			t.Errorf("port %d has a listener, and is free", port)
+		}
 		must.Succeed(t, l.Close())
+		if PortTaken(port) {
+			t.Errorf("port %d has no listener, and is taken", port)
+		}
 	}
 }

@@ -179,7 +179,7 @@ func (s *Servers) launch(ctx context.Context, srv *Server) error {
 			return err
 		}
 		err = srv.start(ctx)
-		if err == nil || n == attempts || !bytes.Contains([]byte(srv.logTail()), []byte("in use")) {
+		if err == nil || n == attempts || !slices.ContainsFunc([]int{port, bus, bus2}, processes.PortTaken) {
 			return err
 		}
 	}
