@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 )
 
 // holds is the harness's view of an owner's holds. The conversation's mutex guards it,
@@ -12,7 +11,6 @@ import (
 type holds struct {
 	current *remoteHold
 	known   map[int64]*remoteHold // by the acquire that began them
-	times   Times
 }
 
 type remoteHold struct {
@@ -20,13 +18,8 @@ type remoteHold struct {
 	isLost bool
 }
 
-// Times are when the last operation began and ended by the clock of the
-// process, since it was greeted. They are no times of the history.
-type Times struct{ Began, Ended time.Duration }
-
 // learn takes note of a reply.
 func (h *holds) learn(r request, a reply) error {
-	h.times = Times{time.Duration(a.BeganNS), time.Duration(a.EndedNS)}
 	switch {
 	case r.Do == doAcquire && a.OK:
 		return h.granted(r.ID, a)

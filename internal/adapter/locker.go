@@ -113,13 +113,6 @@ func (l *Locker) Settle(ctx context.Context) error {
 	return err
 }
 
-// Times are those of the owner's last operation that was answered.
-func (l *Locker) Times() Times {
-	l.c.mu.Lock()
-	defer l.c.mu.Unlock()
-	return l.holds.times
-}
-
 func (l *Locker) operate(ctx context.Context, r request) (reply, error) {
 	r.Lock, r.Thread = l.name, l.thread
 	return l.c.operate(ctx, r, l.holds)

@@ -72,7 +72,7 @@ func TestReadAllStopsAtTheLimit(t *testing.T) {
 	if text, err := ReadAll(strings.NewReader("12345"), 5); err != nil || string(text) != "12345" {
 		t.Errorf("got %q, %v", text, err)
 	}
-	if _, err := ReadAll(strings.NewReader("123456"), 5); !errors.Is(err, ErrTooLong) {
+	if _, err := ReadAll(strings.NewReader("123456"), 5); !errors.Is(err, errTooLong) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -10,16 +10,16 @@ import (
 	"unicode/utf8"
 )
 
-// Quoted is the most characters of a text that an error repeats.
-const Quoted = 200
+// quoted is the most characters of a text that an error repeats.
+const quoted = 200
 
-// Quote quotes a text as %q does, cut to [Quoted] characters.
+// Quote quotes a text as %q does, cut to 200 characters.
 func Quote(text string) string {
 	cut, more := cut(text)
 	return strconv.Quote(cut) + more
 }
 
-// Plain cuts a text to [Quoted] characters and escapes unprintable ones.
+// Plain cuts a text to 200 characters and escapes unprintable ones.
 func Plain(text string) string {
 	cut, more := cut(text)
 	var b strings.Builder
@@ -42,7 +42,7 @@ func width(s string) int {
 func cut(text string) (head, more string) {
 	n := 0
 	for i := range text {
-		if n++; n > Quoted {
+		if n++; n > quoted {
 			return text[:i], "..."
 		}
 	}

@@ -23,13 +23,13 @@ type Program struct {
 }
 
 // Run plays the role that args name. Without any it is a client process, and with the key
-// of one of the servers it is such a server. See [adapter.Serve] and [Serve].
+// of one of the servers it is such a server. See [adapter.Serve].
 func (p Program) Run(ctx context.Context, args []string, in io.Reader, out io.Writer) error {
 	if len(args) == 0 {
 		return adapter.Serve(ctx, in, out, p.Client)
 	}
 	if open := p.Servers[args[0]]; open != nil && len(args) == 1 {
-		return Serve(ctx, in, out, open)
+		return serve(ctx, in, out, open)
 	}
 	return fmt.Errorf("unknown arguments %q: a server is one of %q, and a client process has none", args, slices.Sorted(maps.Keys(p.Servers)))
 }

@@ -48,11 +48,11 @@ type Promoted interface {
 // orderLimit bounds how long an order may take.
 const orderLimit = 25 * time.Second
 
-// Serve opens a server with the settings of the first order, and carries out
+// serve opens a server with the settings of the first order, and carries out
 // orders until in or ctx ends, which returns nil. It returns an error when the
 // server does not start, when it fails, or when in holds something that is no order.
 // Nothing else may write to out.
-func Serve(ctx context.Context, in io.Reader, out io.Writer, open func(Settings) (Server, error)) error {
+func serve(ctx context.Context, in io.Reader, out io.Writer, open func(Settings) (Server, error)) error {
 	orders, answers := json.NewDecoder(bufio.NewReader(in)), json.NewEncoder(out)
 	var first Order
 	if err := orders.Decode(&first); err != nil {

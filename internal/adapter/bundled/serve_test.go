@@ -126,7 +126,7 @@ func TestServe(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var out bytes.Buffer
-			if err := Serve(t.Context(), strings.NewReader(started+c.in), &out, func(s Settings) (Server, error) {
+			if err := serve(t.Context(), strings.NewReader(started+c.in), &out, func(s Settings) (Server, error) {
 				if s.Name != "node-1" {
 					t.Errorf("opened with %+v", s)
 				}
@@ -162,7 +162,7 @@ func TestServeFails(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var out bytes.Buffer
-			err := Serve(t.Context(), strings.NewReader(c.in), &out, func(Settings) (Server, error) { return &c.server, nil })
+			err := serve(t.Context(), strings.NewReader(c.in), &out, func(Settings) (Server, error) { return &c.server, nil })
 			if err == nil || err.Error() != c.want {
 				t.Errorf("ended with %v, want %s", err, c.want)
 			}
@@ -171,7 +171,7 @@ func TestServeFails(t *testing.T) {
 	in, more := io.Pipe()
 	go func() { _, _ = io.WriteString(more, started) }()
 	defer more.Close()
-	err := Serve(t.Context(), in, new(bytes.Buffer), func(Settings) (Server, error) { return &fake{failed: failed}, nil })
+	err := serve(t.Context(), in, new(bytes.Buffer), func(Settings) (Server, error) { return &fake{failed: failed}, nil })
 	if !errors.Is(err, errNo) {
 		t.Errorf("a server that fails: %v", err)
 	}

@@ -12,8 +12,7 @@ func TestTheLogsOfAllServersAreOneStory(t *testing.T) {
 	before := time.Now().Add(-time.Millisecond) // servers cut off what is less
 	s := start(t, Options{Groups: 1, Replicas: 1, Sentinel: true})
 	check(t, s.StopNode("node-1"))
-	_, err := s.AwaitPrimary(t.Context(), 1, "node-1")
-	check(t, err)
+	replaced(t, s, "node-1")
 	lines, err := s.LogLines()
 	check(t, err)
 	after := time.Now()

@@ -68,18 +68,6 @@ func (s *Servers) Primary(group int) string {
 	return s.primary[group-1]
 }
 
-// AwaitPrimary waits until a group has another primary than old, and all reachable
-// servers agree. After a crash, Sentinels or the cluster promote a replica by
-// themselves.
-func (s *Servers) AwaitPrimary(ctx context.Context, group int, old string) (string, error) {
-	return s.awaitAgreement(ctx, group, old, func(name string) error {
-		if name == old {
-			return fmt.Errorf("%s is still the primary", old)
-		}
-		return nil
-	})
-}
-
 // awaitAgreement waits until all except apart name the same primary, it fits, and it has
 // its role.
 func (s *Servers) awaitAgreement(ctx context.Context, group int, apart string, fits func(name string) error) (string, error) {

@@ -46,7 +46,7 @@ func behindProxies(t *testing.T, s *Servers) {
 	for _, srv := range s.order {
 		owner[srv.port], door[srv.door.Addr().Port] = srv.Name, srv.Name
 		if srv.busDoor != nil {
-			owner[srv.bus], door[srv.busDoor.Addr().Port] = Bus(srv.Name), Bus(srv.Name)
+			owner[srv.bus], door[srv.busDoor.Addr().Port] = busOf(srv.Name), busOf(srv.Name)
 		}
 		sources[srv.source.String()] = srv.Name
 	}

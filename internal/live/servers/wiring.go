@@ -15,10 +15,10 @@ import (
 	"github.com/holdfast-go/holdfast/internal/party"
 )
 
-// Bus names a cluster node's end of the cluster bus, over which the nodes gossip
-// and vote. The link from node-2 to Bus("node-1") carries the requests of node-2
+// busOf names a cluster node's end of the cluster bus, over which the nodes gossip
+// and vote. The link from node-2 to busOf("node-1") carries the requests of node-2
 // there. The link from node-2 to node-1 carries replication.
-func Bus(node string) string { return node + "/bus" }
+func busOf(node string) string { return node + "/bus" }
 
 // connect makes the links between everybody who may talk to one another, and
 // opens the doors of the servers and the listeners of the clients.
@@ -29,7 +29,7 @@ func (s *Servers) connect() error {
 				s.addLink(from.Name, to.Name)
 			}
 			if from != to && s.external() == nil && s.opts.Cluster {
-				s.addLink(from.Name, Bus(to.Name))
+				s.addLink(from.Name, busOf(to.Name))
 			}
 		}
 		for c := 1; c <= s.opts.Clients; c++ {
@@ -58,7 +58,7 @@ func (s *Servers) connect() error {
 			return err
 		}
 		if s.opts.Cluster {
-			if to.busDoor, err = proxy.Listen(to.busAddr, s.knocking(Bus(to.Name)), nil); err != nil {
+			if to.busDoor, err = proxy.Listen(to.busAddr, s.knocking(busOf(to.Name)), nil); err != nil {
 				return err
 			}
 		}
@@ -163,7 +163,7 @@ func (s *Servers) link(l faults.Link) (*proxy.Link, error) {
 // Attach puts a toxic on every connection of a link, present and future, in
 // one direction, and returns the function that takes it off again. Besides the
 // links of [faults.World] there are those from Sentinels to nodes and to one
-// another, and those to the [Bus] of a cluster's node.
+// another, and those to the bus of a cluster's node.
 func (s *Servers) Attach(l faults.Link, dir stream.Direction, t toxics.Toxic) (detach func(), err error) {
 	found, err := s.link(l)
 	if err != nil {
@@ -248,7 +248,7 @@ func (s *Servers) Connections(l faults.Link) int {
 // heal. In a cluster that includes the bus.
 func (s *Servers) Cut(a, b string) (heal func(), err error) {
 	var ids []faults.Link
-	for _, id := range []faults.Link{{From: a, To: b}, {From: b, To: a}, {From: a, To: Bus(b)}, {From: b, To: Bus(a)}} {
+	for _, id := range []faults.Link{{From: a, To: b}, {From: b, To: a}, {From: a, To: busOf(b)}, {From: b, To: busOf(a)}} {
 		if s.links[id] != nil {
 			ids = append(ids, id)
 		}
@@ -275,7 +275,7 @@ func (s *Servers) isolate(node *Server) error {
 		case s.bundled() != nil:
 			ids = append(ids, faults.Link{From: other.Name, To: node.Name})
 		case s.opts.Cluster:
-			ids = append(ids, faults.Link{From: other.Name, To: Bus(node.Name)}, faults.Link{From: node.Name, To: Bus(other.Name)})
+			ids = append(ids, faults.Link{From: other.Name, To: busOf(node.Name)}, faults.Link{From: node.Name, To: busOf(other.Name)})
 		case other.sentinel:
 			ids = append(ids, faults.Link{From: other.Name, To: node.Name})
 		}
