@@ -17,27 +17,9 @@ type Data map[string]Value
 // the rest, each by key. Data is up to date then, but for keys that [Read] cannot follow;
 // the error is about them.
 func (d Data) Update(mr *miniredis.Miniredis, now time.Time) ([]Change, error) {
-	var changes []Change
-	var errs []error
-	keys := mr.Keys()
-	for _, k := range slices.Sorted(maps.Keys(d)) {
-		if _, found := slices.BinarySearch(keys, k); !found {
-			changes = append(changes, Change{Key: k, Before: d[k], Now: now})
-			delete(d, k)
-		}
-	}
-	for _, k := range keys {
-		v, err := Read(mr, k, now)
-		if err != nil {
-			errs = append(errs, err)
-			continue
-		}
-		if !v.Equal(d[k]) {
-			changes = append(changes, Change{Key: k, Before: d[k], After: v, Now: now})
-			d[k] = v
-		}
-	}
-	return changes, errors.Join(errs...)
+	keys := slices.AppendSeq(mr.Keys(), maps.Keys(d))
+	slices.Sort(keys)
+	return d.UpdateKeys(mr, now, slices.Compact(keys))
 }
 
 // UpdateKeys is Update where no other keys can differ. The keys are sorted, and
