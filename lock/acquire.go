@@ -119,8 +119,8 @@ func (c *Client) boundWait(ctx context.Context, wait time.Duration, forever bool
 	return ctx, func() { cancel(); end() }
 }
 
-// endWait leaves the queue or the hub, takes back what a late copy of a request
-// may still acquire, and returns the error of the acquire.
+// endWait leaves the queue or the hub, and takes back what a late copy of a request
+// may still acquire. It returns the error of the acquire.
 func (s *state) endWait(ctx, op context.Context, q *waiting, failure error) error {
 	switch {
 	case s.fair && q.last.granted:
