@@ -20,7 +20,6 @@ func ServeBuiltIn(ctx context.Context, in io.Reader, out io.Writer) error {
 	return Serve(ctx, in, out, Program{Open: openBuiltIn})
 }
 
-// openBuiltIn opens a built-in lock over connections of its own.
 func openBuiltIn(h Hello) (Lock, error) {
 	sub, err := locks.FindSubject(h.Lock)
 	if err != nil {
@@ -45,7 +44,6 @@ func openBuiltIn(h Hello) (Lock, error) {
 	return SessionLock(s, env.Clients), nil
 }
 
-// sessionLock is a lock in a client process, with its connections.
 type sessionLock struct {
 	locks.Session
 	clients []redis.UniversalClient

@@ -8,7 +8,6 @@ import (
 	"github.com/holdfast-go/holdfast/lock"
 )
 
-// other is the class of an error that has no other.
 const other = "other"
 
 // classes are the classes of errors, by name. They are those of histories, and
@@ -30,7 +29,6 @@ var classes = map[string]error{
 // classOrder puts the class that tells most first.
 var classOrder = []string{"unknown", "no-acks", "lost", "not-held", "busy", "refused", "canceled", "closed", "unsupported"}
 
-// classify lists all classes that an error has.
 func classify(err error) []string {
 	var all []string
 	for _, c := range classOrder {
@@ -47,7 +45,6 @@ func classify(err error) []string {
 // mostMessage keeps the text of an error within a line.
 const mostMessage = 64 << 10
 
-// failure is the reply that tells of an error.
 func failure(err error) reply {
 	text := err.Error()
 	return reply{Errors: classify(err), Message: text[:min(len(text), mostMessage)]}

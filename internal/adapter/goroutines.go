@@ -17,7 +17,6 @@ const (
 	mostStack  = 8 << 10
 )
 
-// numbers returns the numbers of all goroutines.
 func numbers() map[string]bool {
 	all := map[string]bool{}
 	for _, g := range goroutines.All() {

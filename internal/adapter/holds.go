@@ -18,7 +18,6 @@ type remoteHold struct {
 	isLost bool
 }
 
-// learn takes note of a reply.
 func (h *holds) learn(r request, a reply) error {
 	switch {
 	case r.Do == doAcquire && a.OK:

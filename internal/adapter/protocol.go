@@ -73,7 +73,6 @@ type Ready struct {
 	Version string `json:"version,omitempty"`
 }
 
-// request is a line to the process.
 type request struct {
 	ID     int64  `json:"id"`
 	Do     string `json:"do"`
@@ -118,7 +117,6 @@ type reply struct {
 	sent time.Time // when its request was
 }
 
-// eventLost tells that a hold is lost.
 const eventLost = "lost"
 
 // message is a line from the process: a reply or, where Event is set, an event

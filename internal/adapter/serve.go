@@ -63,7 +63,6 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, p Program) error {
 	}
 }
 
-// server is the state of a client process.
 type server struct {
 	ctx     context.Context
 	out     *printer
@@ -115,7 +114,6 @@ func (s *server) read(in *lines) error {
 	}
 }
 
-// hello opens the lock.
 func (s *server) hello(r request) error {
 	if s.lock != nil {
 		return errors.New("greeted twice")
@@ -200,7 +198,6 @@ func (s *server) do(ctx context.Context, r request) (a reply, after func()) {
 	return failure(fmt.Errorf("%q is no request of %s: %w", r.Do, Protocol, errors.ErrUnsupported)), nil
 }
 
-// shutdown releases all holds and closes the lock.
 func (s *server) shutdown(ctx context.Context) reply {
 	l, ok := s.lock.(locks.Leaver)
 	if !ok {
@@ -249,40 +246,27 @@ func result(err error) reply {
 
 // ending closes a lock and its connections, each once.
 type ending struct {
-	lock   Lock
-	mu     sync.Mutex
-	closed bool
-	cut    bool
-	err    error // of Close
-	cutErr error // of Disconnect
+	lock             Lock
+	closing, cutting sync.Once
+	closed, cut      error
 }
 
 func (e *ending) close() error {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if !e.closed {
-		e.closed, e.err = true, e.lock.Close()
-	}
-	return e.err
+	e.closing.Do(func() { e.closed = e.lock.Close() })
+	return e.closed
 }
 
 // shutdown shuts the lock down, which closes it.
 func (e *ending) shutdown(do func() error) error {
 	err := do()
 	if !errors.Is(err, errors.ErrUnsupported) {
-		e.mu.Lock()
-		defer e.mu.Unlock()
-		e.closed = true
+		e.closing.Do(func() {})
 	}
 	return err
 }
 
 func (e *ending) disconnect() error {
 	err := e.close()
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if !e.cut {
-		e.cut, e.cutErr = true, e.lock.Disconnect()
-	}
-	return errors.Join(err, e.cutErr)
+	e.cutting.Do(func() { e.cut = e.lock.Disconnect() })
+	return errors.Join(err, e.cut)
 }

@@ -215,7 +215,6 @@ func (d *Dir) Clear() error {
 	return remove(d.path, last(d.old, d.kind.Index))
 }
 
-// remove removes files from a directory, and directories that become empty.
 func remove(dir string, names []string) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {

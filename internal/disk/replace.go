@@ -43,7 +43,6 @@ func restore(aside, dir string, old []string) error {
 	return os.Remove(aside)
 }
 
-// move moves existing files from one directory to another.
 func move(from, to string, names []string) error {
 	for _, name := range names {
 		source, target := filepath.Join(from, filepath.FromSlash(name)), filepath.Join(to, filepath.FromSlash(name))

@@ -7,7 +7,6 @@ import (
 	"time"
 )
 
-// processorTime is the processor time of this process so far.
 func processorTime() (time.Duration, error) {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

@@ -92,7 +92,6 @@ func (f *feed) Watching() bool {
 	return f.attached
 }
 
-// hasChanged implements [witness].
 func (f *feed) hasChanged(from, command string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -155,7 +154,6 @@ func (f *feed) await(ctx context.Context, ask func(mark string) []byte) (ended, 
 	}
 }
 
-// markPrefix is the beginning of every mark.
 const markPrefix = "holdfast-mark-"
 
 // expect prepares for a mark; seen is nil if nothing is watched.

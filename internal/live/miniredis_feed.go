@@ -30,7 +30,6 @@ func newWitness(t *Truth, srv *servers.Server) (witness, error) {
 	return newObserver(t, srv)
 }
 
-// run implements [witness].
 func (w *miniredisFeed) run(ctx context.Context) { w.follow(ctx, w.watch) }
 
 // Sync implements [Observer].
@@ -46,7 +45,6 @@ func (w *miniredisFeed) Named() []string { return nil }
 
 func (w *miniredisFeed) close() {}
 
-// watch follows one connection until it breaks, with the node.
 func (w *miniredisFeed) watch(ctx context.Context, pid int) {
 	conn, err := w.srv.Dial(ctx)
 	if err != nil {

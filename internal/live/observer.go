@@ -75,7 +75,6 @@ func (o *observer) watch(ctx context.Context, pid int) {
 	asked.Wait()
 }
 
-// connect opens the stream of a node.
 func (o *observer) connect(ctx context.Context) (net.Conn, *bufio.Reader, error) {
 	conn, err := o.srv.Dial(ctx)
 	if err != nil {
@@ -167,7 +166,6 @@ func (o *observer) atLull(now time.Time) {
 	}
 }
 
-// take processes one item of the stream.
 func (o *observer) take(a arrived) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -248,7 +246,6 @@ func (o *observer) Sync(ctx context.Context, last bool) (ended, attached bool, e
 	})
 }
 
-// run implements [witness].
 func (o *observer) run(ctx context.Context) { o.follow(ctx, o.watch) }
 
 // Patterns implements [Observer].

@@ -42,7 +42,6 @@ func ask(ctx context.Context, p redis.Pipeliner, key string) read {
 	}
 }
 
-// value is the value of the key.
 func (r read) value() (v keyspace.Value, err error) {
 	v = keyspace.Value{Type: r.kind.Val()}
 	switch v.Type {
@@ -77,7 +76,6 @@ func (r read) value() (v keyspace.Value, err error) {
 	return v, errors.Join(err, r.until.Err())
 }
 
-// entries are those of a stream.
 func entries(c *redis.Cmd) ([]keyspace.Entry, error) {
 	all, err := c.Slice()
 	if err != nil {

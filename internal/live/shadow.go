@@ -82,7 +82,6 @@ func (s *shadow) carryOut(args []string) string {
 	return s.reply.String()
 }
 
-// set sets a key to v, or deletes it.
 func (s *shadow) set(key string, v keyspace.Value) error {
 	s.keep(key, v)
 	v.ExpireAt = time.Time{} // only state has it

@@ -187,7 +187,6 @@ func (w *World) process(client string) (clientProcess, error) {
 	return nil, fmt.Errorf("no client %q in this world", client)
 }
 
-// op is the operation a client is in.
 func (w *World) op(client string) string {
 	if p, err := w.process(client); err == nil {
 		return p.Op()

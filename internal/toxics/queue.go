@@ -65,7 +65,6 @@ func (q *queueing) Manage(attach func() (detach func(), err error)) (heal func()
 	}, nil
 }
 
-// conn finds or creates the state of a connection.
 func (q *queueing) conn(stub *toxics.ToxicStub, fresh func() *queue) *queue {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -15,7 +15,6 @@ type Requests struct {
 	orders []*order
 }
 
-// order withholds one request.
 type order struct {
 	met   bool // by a request
 	ended chan struct{}

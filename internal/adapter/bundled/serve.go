@@ -45,7 +45,6 @@ type Promoted interface {
 	Follow(ctx context.Context, leader string) error
 }
 
-// orderLimit bounds how long an order may take.
 const orderLimit = 25 * time.Second
 
 // serve opens a server with the settings of the first order, and carries out
@@ -90,7 +89,6 @@ func within(ctx context.Context, f func(context.Context) error) error {
 	return f(ctx)
 }
 
-// obey carries out orders until there are no more.
 func obey(ctx context.Context, s Server, orders *json.Decoder, answers *json.Encoder) error {
 	for {
 		var o Order
@@ -110,7 +108,6 @@ func obey(ctx context.Context, s Server, orders *json.Decoder, answers *json.Enc
 	}
 }
 
-// carryOut carries out an order, and fills in the answer.
 func (a *Answer) carryOut(ctx context.Context, s Server, o Order) (err error) {
 	elects, _ := s.(Electing)
 	promoted, _ := s.(Promoted)

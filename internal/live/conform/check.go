@@ -21,7 +21,6 @@ type check struct {
 	try   func(*trial)
 }
 
-// choose are those of the checks that are asked for.
 func (o Options) choose(checks []check) []check {
 	if len(o.Checks) == 0 {
 		return checks
@@ -64,7 +63,6 @@ type (
 	defect  struct{ err error }
 )
 
-// one carries out one check.
 func (s *stage) one(c check) (r Result) {
 	r = Result{Check: c.name, Status: OK, Contract: c.contract}
 	if claim := c.lacking(s.lock); claim != "" {
@@ -107,7 +105,6 @@ func (s *stage) lockName(c check) string {
 	return fmt.Sprintf("check-%d:%s", s.trials, c.name)
 }
 
-// dismiss ends the processes of a trial.
 func (t *trial) dismiss() {
 	for _, p := range t.extras {
 		if err := p.Kill(); err != nil {
@@ -116,7 +113,6 @@ func (t *trial) dismiss() {
 	}
 }
 
-// inTurn carries out checks one after the other.
 func (s *stage) inTurn(checks []check) []Result {
 	var results []Result
 	for _, c := range checks {

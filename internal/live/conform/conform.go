@@ -165,7 +165,6 @@ func pick(described []locks.Description, names []string) ([]locks.Description, e
 	return picked, nil
 }
 
-// checkLock checks one lock in a world of its own.
 func checkLock(ctx context.Context, o Options, d locks.Description) (report LockReport, err error) {
 	report = LockReport{Name: d.Name, Version: d.Version}
 	if own := d.Servers; own != nil {

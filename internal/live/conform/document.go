@@ -1,6 +1,5 @@
 package conform
 
-// documentSchema names the format of a [Document].
 const documentSchema = "holdfast-adapter-check/1"
 
 // Document is a report as JSON.

@@ -8,7 +8,6 @@ import (
 	"github.com/holdfast-go/holdfast/faults"
 )
 
-// asleep is the time for which a process is stopped.
 const asleep = 200 * time.Millisecond
 
 func tryPause(t *trial) {
@@ -81,7 +80,6 @@ func tryAddresses(t *trial) {
 	}
 }
 
-// connected lists what a process is connected to.
 func (t *trial) connected(p *player) []string {
 	to, err := p.Remotes()
 	if err != nil {

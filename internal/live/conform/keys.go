@@ -10,7 +10,6 @@ import (
 	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
 
-// kept is the lock's key on a server.
 type kept struct {
 	node string
 	keyspace.Value
@@ -99,7 +98,6 @@ func (k kept) unreadable(how locks.Holder, identity string) string {
 	return fmt.Sprintf("is a %s, neither a string nor a hash, and the lock declares no \"holder\"", k.Type)
 }
 
-// names are those of all keys on the servers, for words.
 func (t *trial) names() string {
 	keys, err := t.world.Keys(t.ctx)
 	if err != nil {

@@ -41,7 +41,6 @@ type stage struct {
 	err    error  // what went wrong on this side
 }
 
-// player is a process of the adapter.
 type player struct {
 	*processes.Process
 	access adapter.Access
@@ -51,7 +50,6 @@ type player struct {
 // have to come up.
 func (s *stage) startTime() time.Duration { return 3 * s.opts.Patience }
 
-// play carries out all checks of the lock.
 func (s *stage) play() []Result {
 	results := s.inTurn(s.opts.choose(quickChecks))
 	results = append(results, s.together(s.opts.choose(leaseChecks))...)
@@ -85,7 +83,6 @@ func (s *stage) blame(err error) {
 	s.err = errors.Join(s.err, err)
 }
 
-// start starts a process without a greeting.
 func (t *trial) start() *player {
 	t.mu.Lock()
 	t.cast++
@@ -120,12 +117,10 @@ func (s *stage) enter(number int) (p *player, err error) {
 	return p, err
 }
 
-// hello is the greeting of a process.
 func (s *stage) hello(p *player) adapter.Hello {
 	return adapter.Hello{Protocol: adapter.Protocol, Process: p.Name(), Lock: s.lock.Name, Seed: 7, LeaseNS: s.opts.Lease.Nanoseconds(), Redis: p.access}
 }
 
-// greet opens the lock in a process.
 func (t *trial) greet(p *player, hello any) {
 	a := t.within(t.startTime(), t.send(p, message{"do": "hello", "hello": hello}))
 	if !a.OK {
@@ -143,7 +138,6 @@ func (t *trial) extra() *player {
 	return p
 }
 
-// fresh is an extra process in which the lock is open.
 func (t *trial) fresh() *player {
 	p := t.extra()
 	t.greet(p, t.hello(p))
@@ -183,7 +177,6 @@ func (s *stage) sound(r Result) Result {
 	return r
 }
 
-// leave ends the processes that are shared.
 func (s *stage) leave() {
 	for i, p := range s.shared {
 		if p != nil {

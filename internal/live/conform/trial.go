@@ -22,10 +22,8 @@ type trial struct {
 	extras []*player // processes of this trial alone
 }
 
-// message is a request, as it is written.
 type message map[string]any
 
-// answer is an answer of the adapter.
 type answer struct {
 	OK         bool
 	Errors     []string
@@ -52,14 +50,12 @@ func (a answer) String() string {
 	return a.line
 }
 
-// is reports whether the answer is an error of one of the classes.
 func (a answer) is(classes ...string) bool {
 	return slices.ContainsFunc(a.Errors, func(c string) bool { return slices.Contains(classes, c) })
 }
 
 func (t *trial) fail(format string, args ...any) { panic(failure{fmt.Sprintf(format, args...)}) }
 
-// asked is a request under way.
 type asked struct {
 	*adapter.Asked
 	to   *player
@@ -67,7 +63,6 @@ type asked struct {
 	sent time.Time
 }
 
-// send sends a request.
 func (t *trial) send(p *player, m message) *asked {
 	a, err := p.Conversation().Ask(m)
 	do := fmt.Sprint(m["do"])
@@ -98,7 +93,6 @@ func (t *trial) within(d time.Duration, r *asked) answer {
 // soon awaits an answer that waits for nothing.
 func (t *trial) soon(r *asked) answer { return t.within(t.opts.Patience, r) }
 
-// ask sends a request and awaits the answer that waits for nothing.
 func (t *trial) ask(p *player, m message) answer { return t.soon(t.send(p, m)) }
 
 // gone fails the trial because a process cannot be talked to.

@@ -121,7 +121,6 @@ func tryCancel(t *trial) {
 	t.giveBack(a, "1")
 }
 
-// canceled cancels a request.
 func (t *trial) canceled(p *player, r *asked) {
 	if a := t.ask(p, message{"do": "cancel", "of": r.ID()}); !a.OK {
 		t.fail("the cancel of request %d is answered with %s", r.ID(), a)

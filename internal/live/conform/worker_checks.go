@@ -36,7 +36,6 @@ func tryStopFirst(t *trial) {
 	t.stop(p)
 }
 
-// describe asks what locks there are.
 func (t *trial) describe() []locks.Description {
 	p := t.extra()
 	ctx, cancel := context.WithTimeout(t.ctx, t.startTime())
@@ -56,7 +55,6 @@ func (t *trial) describe() []locks.Description {
 	return locks
 }
 
-// nowhere is an address without a listener.
 const nowhere = "127.0.0.1:1"
 
 func tryOtherProtocol(t *trial) {

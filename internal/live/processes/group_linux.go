@@ -27,7 +27,6 @@ func stopped(group int) error {
 	return nil
 }
 
-// membersOf lists the directories below /proc of a group's processes.
 func membersOf(group int) ([]string, error) {
 	all, err := filepath.Glob("/proc/[0-9]*")
 	return slices.DeleteFunc(all, func(dir string) bool {
@@ -63,7 +62,6 @@ type procStat struct {
 	start string // in ticks after the boot of the machine
 }
 
-// readStat reads the description in a directory below /proc.
 func readStat(dir string) (procStat, error) {
 	stat, err := os.ReadFile(filepath.Join(dir, "stat"))
 	if err != nil {

@@ -145,7 +145,6 @@ func HasSocket(pid int, inode string) bool {
 	})
 }
 
-// descendants are the processes that a process has started, directly or not.
 func descendants(pid int) []int {
 	lists, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
 	if err != nil {

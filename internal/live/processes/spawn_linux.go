@@ -47,14 +47,12 @@ const (
 	ContinueSignal = syscall.SIGCONT
 )
 
-// signalGroup sends a signal to the process group that a spawned process leads.
 func signalGroup(pid int, sig syscall.Signal) error { return syscall.Kill(-pid, sig) }
 
 // lockFile locks a file for as long as it is open, and fails at once when
 // another process holds the lock.
 func lockFile(f *os.File) error { return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) }
 
-// isOurs reports whether a file belongs to the user of this process.
 func isOurs(info os.FileInfo) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	return ok && int(stat.Uid) == os.Getuid()
@@ -78,7 +76,6 @@ func identity(pid int) (string, error) {
 	return stat.start + " " + strings.TrimSpace(string(boot)), nil
 }
 
-// workDir is the directory that a process runs in.
 func workDir(pid int) (string, error) {
 	return os.Readlink(fmt.Sprintf("/proc/%d/cwd", pid))
 }

@@ -31,7 +31,6 @@ func Bundle(argv []string, own *locks.BundledServers) *BundledServers {
 	return &BundledServers{Command: slices.Concat(argv, own.Args), Members: own.Members, Promoted: own.Promoted, TwoPeers: own.TwoPeers}
 }
 
-// bundled are the bundled servers, or nil.
 func (s *Servers) bundled() *BundledServers { return s.opts.Backend.Bundled }
 
 // options are those of a world with such servers.
@@ -42,7 +41,6 @@ func (f *BundledServers) options(base Options) Options {
 	}
 }
 
-// errNotRedis is the error of an operation that only Redis supports.
 var errNotRedis = errors.New("the server is no Redis: the lock has brought it along")
 
 func (srv *Server) redis() error {
@@ -67,7 +65,6 @@ func (s *Servers) startBundled(ctx context.Context) error {
 	return s.letLead(ctx, s.order[0], "")
 }
 
-// settings are the start parameters of a bundled server.
 func (srv *Server) settings() *bundled.Settings {
 	own := &bundled.Settings{Name: srv.Name, Data: dataName, Client: srv.addr(), Peer: srv.busAddr(), Members: map[string]string{}}
 	if srv.world.bundled().TwoPeers {
@@ -89,7 +86,6 @@ func (srv *Server) settings() *bundled.Settings {
 	return own
 }
 
-// ask sends an order to a bundled server.
 func (srv *Server) ask(ctx context.Context, o bundled.Order) (bundled.Answer, error) {
 	p := srv.running()
 	if p == nil {
@@ -216,7 +212,6 @@ func (s *Servers) followBundled(node *Server) error {
 	})
 }
 
-// keysBundled lists the keys of locks.
 func (srv *Server) keysBundled(ctx context.Context) ([]Key, error) {
 	a, err := srv.ask(ctx, bundled.Order{Do: bundled.Keys})
 	var keys []Key

@@ -66,7 +66,6 @@ func (o *bundledControl) read(out io.Reader) {
 	close(o.broken)
 }
 
-// ask gives an order and waits for its answer.
 func (o *bundledControl) ask(ctx context.Context, r bundled.Order) (bundled.Answer, error) {
 	select {
 	case <-o.asking:
@@ -101,7 +100,6 @@ func (o *bundledControl) ask(ctx context.Context, r bundled.Order) (bundled.Answ
 	}
 }
 
-// end stops the reader.
 func (o *bundledControl) end() {
 	if o != nil {
 		o.ending.Do(func() { close(o.over) })

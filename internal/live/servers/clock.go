@@ -133,7 +133,6 @@ func (c *clock) shown(at int64) int64 {
 
 func distance(a, b int64) int64 { return max(a-b, b-a) }
 
-// env makes a process read the clock.
 func (c *clock) env() []string {
 	preload := c.lib
 	if other := os.Getenv("LD_PRELOAD"); other != "" {

@@ -88,7 +88,6 @@ type peer struct {
 	well   bool // the other one is connected to it
 }
 
-// servesSlots reports whether the node is a primary with slots of its own.
 func (n clusterNode) servesSlots() bool { return n.is("master") && len(n.slots) > 0 }
 
 func (srv *Server) peers(ctx context.Context) ([]peer, error) {

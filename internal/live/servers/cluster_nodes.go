@@ -20,7 +20,6 @@ type clusterNode struct {
 	slots  []string
 }
 
-// is reports whether the node has one of the flags.
 func (n clusterNode) is(flags ...string) bool {
 	return slices.ContainsFunc(n.flags, func(f string) bool { return slices.Contains(flags, f) })
 }

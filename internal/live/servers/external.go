@@ -24,7 +24,6 @@ type External struct {
 	key      string     // what all keys that are ours contain
 }
 
-// place is one server that runs already.
 type place struct {
 	addr  string
 	names []string // all addresses that others know it by, addr among them
@@ -108,7 +107,6 @@ func newPlace(addr string, w way) *place {
 	return &place{addr: addr, names: []string{addr}, way: w}
 }
 
-// client is a direct connection to the server.
 func (p *place) client() *redis.Client { return straightTo(p.addr, p.way) }
 
 // straightTo is a client of the harness, without toxics.

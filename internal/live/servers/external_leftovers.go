@@ -23,7 +23,6 @@ func (srv *Server) clientLines(ctx context.Context) ([]string, error) {
 	}), nil
 }
 
-// clientSubscriptions counts the subscriptions of client processes.
 func (srv *Server) clientSubscriptions(ctx context.Context) (int, error) {
 	lines, err := srv.clientLines(ctx)
 	total := 0
@@ -83,7 +82,6 @@ func (srv *Server) awaitDeparture(ctx context.Context) {
 	})
 }
 
-// sweep deletes every key of the run.
 func (srv *Server) sweep(ctx context.Context) error {
 	c := srv.Client()
 	scan := c.Scan(ctx, 0, "*"+literally(srv.world.external().key)+"*", page).Iterator()

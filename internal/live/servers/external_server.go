@@ -40,7 +40,6 @@ func (o *External) options(base Options) Options {
 // external are the servers of the user's own that the world uses; nil for ours.
 func (s *Servers) external() *External { return s.opts.Backend.External }
 
-// layExternal creates a server for every place.
 func (s *Servers) layExternal() {
 	add := func(name string, group, rank int, p *place) {
 		srv := &Server{
@@ -65,7 +64,6 @@ func (s *Servers) layExternal() {
 	}
 }
 
-// announced are the announced addresses of a server.
 func (srv *Server) announced() []string {
 	if srv.external != nil {
 		return srv.external.names
@@ -84,7 +82,6 @@ func (s *Servers) master(group int) string {
 	return watched(group)
 }
 
-// way is the harness' own way to the server.
 func (srv *Server) way() way {
 	if srv.external == nil {
 		return way{}

@@ -157,7 +157,6 @@ func (w way) secure(c proxy.Conn, addr string) (proxy.Conn, error) {
 	return over, nil
 }
 
-// dial opens a connection straight to the server.
 func (p *place) dial(ctx context.Context, d *net.Dialer) (net.Conn, error) {
 	c, err := d.DialContext(ctx, "tcp", p.addr)
 	if err != nil {

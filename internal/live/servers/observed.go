@@ -57,7 +57,6 @@ func (srv *Server) ObservedBy(o Observer) {
 	srv.observer = o
 }
 
-// observing is the observer of the server, or nil.
 func (srv *Server) observing() Observer {
 	srv.mu.Lock()
 	defer srv.mu.Unlock()

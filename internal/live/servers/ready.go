@@ -51,7 +51,6 @@ func until(ctx context.Context, what string, look func(context.Context) error) e
 	}
 }
 
-// info reads a section of INFO.
 func (srv *Server) info(ctx context.Context, section string) (map[string]string, error) {
 	text, err := srv.Client().Info(ctx, section).Result()
 	if err != nil {
@@ -71,7 +70,6 @@ func fields(text string) map[string]string {
 	return m
 }
 
-// awaitReplication waits until every replica is in sync with its primary.
 func (s *Servers) awaitReplication(ctx context.Context) error {
 	for g := range s.opts.Groups {
 		for _, srv := range s.members(g + 1)[1:] {
@@ -83,7 +81,6 @@ func (s *Servers) awaitReplication(ctx context.Context) error {
 	return nil
 }
 
-// awaitFollows waits until the server is a replica of primary, and in sync.
 func (srv *Server) awaitFollows(ctx context.Context, primary *Server) error {
 	return srv.until(ctx, "to be in sync with "+primary.Name, func(ctx context.Context) error {
 		return srv.follows(ctx, primary)

@@ -54,7 +54,6 @@ func (srv *Server) hurry(ctx context.Context, p pace) {
 	_ = srv.Client().Do(ctx, args...).Err()
 }
 
-// view is a Sentinel's view of a group.
 type view struct {
 	master   map[string]string
 	replicas []map[string]string
@@ -259,7 +258,6 @@ func (srv *Server) priorityNow(ctx context.Context) (int, error) {
 	return strconv.Atoi(m["replica-priority"])
 }
 
-// orderFailover orders a Sentinel to replace the primary now.
 func (s *Servers) orderFailover(ctx context.Context, group int) error {
 	for _, srv := range s.watchers() {
 		if !srv.up() {

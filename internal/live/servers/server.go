@@ -244,7 +244,6 @@ func (srv *Server) start(ctx context.Context) error {
 	return nil
 }
 
-// args are the arguments of the server program.
 func (srv *Server) args() []string {
 	args := slices.Clone(srv.argv[1:])
 	if srv.world.bundled() != nil {
@@ -257,7 +256,6 @@ func (srv *Server) args() []string {
 	return args
 }
 
-// awaitAnswer waits until a process that has been started answers.
 func (srv *Server) awaitAnswer(ctx context.Context, p *process) error {
 	if p.control != nil {
 		ctx, cancel := context.WithTimeout(ctx, limit)

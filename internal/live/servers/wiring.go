@@ -79,7 +79,6 @@ func (s *Servers) connect() error {
 	return nil
 }
 
-// disconnect closes the listeners of the clients and breaks every connection.
 func (s *Servers) disconnect() error {
 	for _, listeners := range s.clients {
 		for _, l := range listeners {

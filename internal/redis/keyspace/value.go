@@ -31,7 +31,6 @@ type Entry struct {
 	Fields []string `json:"fields"` // names and values in turn
 }
 
-// equal reports whether two entries are the same.
 func (e Entry) equal(o Entry) bool { return e.ID == o.ID && slices.Equal(e.Fields, o.Fields) }
 
 // Exists reports whether there is a value.
@@ -84,7 +83,6 @@ func Read(mr *miniredis.Miniredis, key string, now time.Time) (Value, error) {
 	return v, nil
 }
 
-// read reads what a key of the type of v holds.
 func (v *Value) read(mr *miniredis.Miniredis, key string) (err error) {
 	switch v.Type {
 	case "string":
@@ -145,7 +143,6 @@ func Write(mr *miniredis.Miniredis, key string, v Value, now time.Time) error {
 	return nil
 }
 
-// write gives a key that does not exist what v holds.
 func (v Value) write(mr *miniredis.Miniredis, key string) error {
 	var err error
 	switch v.Type {

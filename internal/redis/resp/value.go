@@ -57,7 +57,6 @@ func Parse(frame []byte) (Value, error) {
 	return v, nil
 }
 
-// parse reads the value that s begins with.
 func parse(s string) (v Value, rest string, err error) {
 	line, rest, ok := strings.Cut(s, "\r\n")
 	if !ok {

@@ -44,7 +44,7 @@ func (s *server) begin(c net.Conn, now time.Time) {
 	s.send(c, Report{At: now, Holds: s.data})
 }
 
-// tell tells everybody who wants to know. Called with exec held.
+// tell sends a report to all that asked for them. Called with exec held.
 func (s *server) tell(r Report) {
 	for c := range s.told { // each gets the same: order does not matter
 		s.send(c, r)

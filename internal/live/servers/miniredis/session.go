@@ -13,7 +13,6 @@ import (
 	"github.com/holdfast-go/holdfast/internal/redis/resp"
 )
 
-// session is one connection.
 type session struct {
 	server *server
 	conn   net.Conn
@@ -30,7 +29,6 @@ func newSession(s *server, c net.Conn) *session {
 	return &session{server: s, conn: c, in: bufio.NewReader(c), peer: redis.NewPeer(bufio.NewWriter(c)), from: c.RemoteAddr().String()}
 }
 
-// serve executes the requests of the connection until it breaks.
 func (s *session) serve() {
 	for {
 		if s.watched != nil {
