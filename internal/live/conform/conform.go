@@ -87,21 +87,13 @@ type Report struct {
 
 // Count is the number of checks with a status.
 func (r Report) Count(s Status) int {
-	n := 0
-	for _, list := range append([][]Result{r.Worker}, lists(r.Locks)...) {
-		for _, one := range list {
-			if one.Status == s {
-				n++
-			}
-		}
-	}
-	return n
+	return len(slices.DeleteFunc(r.all(), func(one Result) bool { return one.Status != s }))
 }
 
-func lists(locks []LockReport) [][]Result {
-	var all [][]Result
-	for _, l := range locks {
-		all = append(all, l.Results)
+func (r Report) all() []Result {
+	all := slices.Clone(r.Worker)
+	for _, l := range r.Locks {
+		all = append(all, l.Results...)
 	}
 	return all
 }

@@ -66,12 +66,10 @@ func checked(t *testing.T, mistake string, o Options) Report {
 
 // those lists the checks that came out so, with their reasons.
 func those(r Report, s Status) (names []string, reasons string) {
-	for _, list := range append([][]Result{r.Worker}, lists(r.Locks)...) {
-		for _, one := range list {
-			if one.Status == s {
-				names = append(names, one.Check)
-				reasons += fmt.Sprintf("%s: %s\n", one.Check, one.Reason)
-			}
+	for _, one := range r.all() {
+		if one.Status == s {
+			names = append(names, one.Check)
+			reasons += fmt.Sprintf("%s: %s\n", one.Check, one.Reason)
 		}
 	}
 	return names, reasons

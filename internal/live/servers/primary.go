@@ -174,12 +174,7 @@ func (s *Servers) Promote(replica string) error {
 	if err != nil {
 		return err
 	}
-	if s.bundled() != nil {
-		err = s.promoteBundled(to, old)
-	} else {
-		err = s.promote(s.ctx, to, old)
-	}
-	if err != nil {
+	if err := s.promote(s.ctx, to, old); err != nil {
 		s.heal(old.Name)
 		return fmt.Errorf("promote %s: %w", replica, err)
 	}
@@ -187,6 +182,9 @@ func (s *Servers) Promote(replica string) error {
 }
 
 func (s *Servers) promote(ctx context.Context, to, old *Server) error {
+	if s.bundled() != nil {
+		return s.promoteBundled(to, old)
+	}
 	alive := old.up()
 	if !s.opts.Cluster {
 		if alive {
@@ -220,18 +218,16 @@ func (s *Servers) HandOver(replica string) error {
 	if err != nil {
 		return err
 	}
-	if s.bundled() != nil {
-		err = s.handOverBundled(to, old)
-	} else {
-		err = s.handOver(s.ctx, to, old)
-	}
-	if err != nil {
+	if err := s.handOver(s.ctx, to, old); err != nil {
 		return fmt.Errorf("hand over to %s: %w", replica, err)
 	}
 	return nil
 }
 
 func (s *Servers) handOver(ctx context.Context, to, old *Server) error {
+	if s.bundled() != nil {
+		return s.handOverBundled(to, old)
+	}
 	if s.opts.Cluster {
 		if err := to.takeOver(ctx); err != nil {
 			return err
@@ -278,21 +274,21 @@ func (s *Servers) Follow(name string) error {
 		return err
 	}
 	s.heal(name)
-	if s.bundled() != nil {
-		if err := s.followBundled(node); err != nil {
-			return fmt.Errorf("let %s follow: %w", name, err)
-		}
-		return nil
-	}
-	err = node.until(s.ctx, "to follow", func(ctx context.Context) error {
-		primary := s.byName[s.Primary(node.group)] // which may change once more
-		if primary == node {
-			return fmt.Errorf("%w: %s is the primary itself", errVain, name)
-		}
-		return node.follows(ctx, primary)
-	})
-	if err != nil {
+	if err := s.awaitFollower(node); err != nil {
 		return fmt.Errorf("let %s follow: %w", name, err)
 	}
 	return nil
+}
+
+func (s *Servers) awaitFollower(node *Server) error {
+	if s.bundled() != nil {
+		return s.followBundled(node)
+	}
+	return node.until(s.ctx, "to follow", func(ctx context.Context) error {
+		primary := s.byName[s.Primary(node.group)] // which may change once more
+		if primary == node {
+			return fmt.Errorf("%w: %s is the primary itself", errVain, node.Name)
+		}
+		return node.follows(ctx, primary)
+	})
 }
