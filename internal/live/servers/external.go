@@ -148,11 +148,7 @@ func (p *place) inspect(ctx context.Context, kind string) error {
 	if info["role"] != "master" {
 		return fmt.Errorf("it is a replica of %s:%s", info["master_host"], info["master_port"])
 	}
-	for name, entry := range info { // slave0:ip=...,port=...,state=online,...
-		if strings.HasPrefix(name, "slave") && strings.Contains(entry, "state=online") {
-			p.replicas++
-		}
-	}
+	p.replicas = len(onlineReplicas(info))
 	if err := p.learn(ctx, c); err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -106,11 +107,27 @@ func (srv *Server) follows(ctx context.Context, primary *Server) error {
 	case its["master_replid"] != mine["master_replid"]:
 		return fmt.Errorf("it has another history than %s", primary.Name)
 	}
-	for name, entry := range its { // slave0:ip=...,port=...,state=online,...
-		if strings.HasPrefix(name, "slave") && strings.Contains(entry, fmt.Sprintf("port=%d,", srv.door.Addr().Port)) &&
-			strings.Contains(entry, "state=online") {
-			return nil
+	if !slices.Contains(onlineReplicas(its), strconv.Itoa(srv.door.Addr().Port)) {
+		return fmt.Errorf("%s does not count it as online", primary.Name)
+	}
+	return nil
+}
+
+// onlineReplicas are the ports of the replicas that INFO replication of a primary
+// lists as online, in no order.
+func onlineReplicas(info map[string]string) (ports []string) {
+	for name, entry := range info { // slave0:ip=...,port=...,state=online,...
+		if !strings.HasPrefix(name, "slave") {
+			continue
+		}
+		replica := map[string]string{}
+		for _, field := range strings.Split(entry, ",") {
+			key, value, _ := strings.Cut(field, "=")
+			replica[key] = value
+		}
+		if replica["state"] == "online" {
+			ports = append(ports, replica["port"])
 		}
 	}
-	return fmt.Errorf("%s does not count it as online", primary.Name)
+	return ports
 }

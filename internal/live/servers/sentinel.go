@@ -138,7 +138,7 @@ func (s *Servers) awaitSettled(ctx context.Context, group int) error {
 		}
 		err := srv.until(ctx, "to end a failover", func(ctx context.Context) error {
 			v, err := srv.view(ctx, group)
-			if err == nil && strings.Contains(v.master["flags"], "failover_in_progress") {
+			if err == nil && slices.Contains(strings.Split(v.master["flags"], ","), "failover_in_progress") {
 				err = errors.New("a failover is under way")
 			}
 			return err
