@@ -7,11 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/live/proxy"
-	"github.com/holdfast-go/holdfast/internal/party"
 	"github.com/holdfast-go/holdfast/internal/redis/resp"
 )
 
@@ -41,26 +41,17 @@ func (o *External) options(base Options) Options {
 func (s *Servers) external() *External { return s.opts.Backend.External }
 
 func (s *Servers) layExternal() {
-	add := func(name string, group, rank int, p *place) {
-		srv := &Server{
-			world: s, Name: name, group: group, rank: rank, sentinel: group == 0, external: p,
-			proc: &process{done: make(chan struct{})}, // it never ends, as far as we know
-		}
-		s.order = append(s.order, srv)
-		s.byName[name] = srv
-	}
 	o := s.external()
-	for i, members := range o.groups {
-		add(party.Node(i+1), i+1, 0, members[0])
-		s.primary = append(s.primary, party.Node(i+1))
+	var primaries, replicas []*place
+	var counts []int
+	for _, members := range o.groups {
+		primaries, replicas = append(primaries, members[0]), append(replicas, members[1:]...)
+		counts = append(counts, len(members)-1)
 	}
-	for i, members := range o.groups {
-		for r, p := range members[1:] {
-			add(party.Replica(party.Node(i+1), r+1), i+1, r+1, p)
-		}
-	}
-	for i, p := range o.watchers {
-		add(fmt.Sprintf("sentinel-%d", i+1), 0, i+1, p)
+	places := slices.Concat(primaries, replicas, o.watchers)
+	for i, srv := range s.line(counts, len(o.watchers)) {
+		srv.external = places[i]
+		srv.proc = &process{done: make(chan struct{})} // it never ends, as far as we know
 	}
 }
 

@@ -203,41 +203,44 @@ func (s *Servers) launchAll(ctx context.Context, kind func(*Server) bool) error 
 
 // lay makes every server, none of them running.
 func (s *Servers) lay(argv []string) error {
-	add := func(name string, group, rank int, sentinel bool) error {
-		srv := &Server{
-			world: s, Name: name, group: group, rank: rank, sentinel: sentinel, argv: argv,
-			source: net.IPv4(127, 0, 1, byte(len(s.order)+1)),
-		}
-		s.order = append(s.order, srv)
-		s.byName[name] = srv
+	watch := 0
+	if s.opts.Sentinel {
+		watch = sentinels
+	}
+	for _, srv := range s.line(slices.Repeat([]int{s.opts.Replicas}, s.opts.Groups), watch) {
+		srv.argv = argv
 		var err error
-		if srv.dir, err = s.dir.Make(name); err == nil && s.opts.Clocks && !sentinel {
+		if srv.dir, err = s.dir.Make(srv.Name); err == nil && s.opts.Clocks && !srv.sentinel {
 			srv.clock, err = newClock(srv.dir, filepath.Join(s.dir.Path, shimName))
 		}
-		return err
-	}
-	for g := 1; g <= s.opts.Groups; g++ {
-		if err := add(party.Node(g), g, 0, false); err != nil {
-			return err
-		}
-		s.primary = append(s.primary, party.Node(g))
-	}
-	for g := 1; g <= s.opts.Groups; g++ {
-		for r := 1; r <= s.opts.Replicas; r++ {
-			if err := add(party.Replica(party.Node(g), r), g, r, false); err != nil {
-				return err
-			}
-		}
-	}
-	if !s.opts.Sentinel {
-		return nil
-	}
-	for n := 1; n <= sentinels; n++ {
-		if err := add(fmt.Sprintf("sentinel-%d", n), 0, n, true); err != nil {
+		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// line names the servers in their order: the first primaries, their replicas, of which
+// replicas has the number by group, and the Sentinels.
+func (s *Servers) line(replicas []int, sentinels int) []*Server {
+	add := func(name string, group, rank int) {
+		srv := &Server{world: s, Name: name, group: group, rank: rank, sentinel: group == 0, source: net.IPv4(127, 0, 1, byte(len(s.order)+1))}
+		s.order = append(s.order, srv)
+		s.byName[name] = srv
+	}
+	for g := range replicas {
+		add(party.Node(g+1), g+1, 0)
+		s.primary = append(s.primary, party.Node(g+1))
+	}
+	for g, n := range replicas {
+		for r := range n {
+			add(party.Replica(party.Node(g+1), r+1), g+1, r+1)
+		}
+	}
+	for n := range sentinels {
+		add(fmt.Sprintf("sentinel-%d", n+1), 0, n+1)
+	}
+	return s.order
 }
 
 // Nodes lists the servers that hold data, as faults name them.
