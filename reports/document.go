@@ -41,7 +41,8 @@ type Document struct {
 
 	// Width is the most characters of a line of text; 0 for the width of most
 	// terminals.
-	Width int
+	Width  int
+	Colour bool // of verdicts in a text
 
 	// Reference names the lock whose runs are drawn even if all is well; empty
 	// means "reentrant".

@@ -18,7 +18,7 @@ func (f Fidelity) Text(w io.Writer) error {
 	b := bufio.NewWriter(w)
 	t, all := newTwoWorlds(f), f.differences()
 	if len(t.all.scenarios) > 0 {
-		textGrid(b, t.all, lineWidth, t.textMark)
+		textGrid(t.all, lineWidth, t.textMark).Write(b)
 		t.textLegend(b)
 	}
 	for i, d := range all {

@@ -46,7 +46,11 @@ func textMatrix(w *bufio.Writer, d Document, m *matrix) {
 	if len(m.scenarios) == 0 {
 		return
 	}
-	textGrid(w, m, d.width(), func(s, l string) string { return textMark(m.cell(s, l)) })
+	g := textGrid(m, d.width(), func(s, l string) string { return textMark(m.cell(s, l)) })
+	if d.Colour {
+		g.Paint = func(r, c int, mark string) string { return painted(m.cell(m.scenarios[r], m.locks[c]).outcome(), mark) }
+	}
+	g.Write(w)
 	textLegend(w, m)
 }
 
@@ -60,9 +64,33 @@ func (d Document) width() int {
 	return max(d.Width, 40)
 }
 
-// textGrid writes one row for each scenario and one column for each lock, grouped
+// outcome is the one whose colour the mark of a cell has; empty where nothing was played.
+func (c *cell) outcome() checker.Outcome {
+	switch k := c.mark(); {
+	case k == markNone || k == markSkipped:
+		return ""
+	case k == markUnknown:
+		return checker.Unknown
+	case k == markOK && c.expected():
+		return checker.OutcomeOK
+	}
+	return checker.Violated
+}
+
+// painted is text in the colour of an outcome, as terminals show it, but for the blanks
+// around it.
+func painted(o checker.Outcome, text string) string {
+	colour := map[checker.Outcome]string{checker.Violated: "\x1b[31m", checker.OutcomeOK: "\x1b[32m", checker.Unknown: "\x1b[33m"}[o]
+	if colour == "" {
+		return text
+	}
+	word := strings.TrimSpace(text)
+	return strings.Replace(text, word, colour+word+"\x1b[0m", 1)
+}
+
+// textGrid has one row for each scenario and one column for each lock, grouped
 // by hazard.
-func textGrid(w *bufio.Writer, m *matrix, width int, mark func(scenario, lock string) string) {
+func textGrid(m *matrix, width int, mark func(scenario, lock string) string) chart.Grid {
 	g := chart.Grid{Corner: "scenario", Width: width, Mark: func(r, c int) string { return mark(m.scenarios[r], m.locks[c]) }}
 	for _, s := range m.scenarios {
 		g.Rows = append(g.Rows, name(s))
@@ -70,7 +98,7 @@ func textGrid(w *bufio.Writer, m *matrix, width int, mark func(scenario, lock st
 	for _, l := range m.locks {
 		g.Cols = append(g.Cols, name(l))
 	}
-	g.Write(w)
+	return g
 }
 
 // textLegend explains the marks in use.
@@ -172,7 +200,7 @@ func textRun(w *bufio.Writer, d Document, r *results.Run) {
 		fmt.Fprintln(w)
 	}
 	if len(r.Verdicts) > 0 {
-		textVerdicts(w, r)
+		textVerdicts(w, r, d.Colour)
 	}
 	h, absent := d.history(*r)
 	if h != nil {
@@ -199,7 +227,7 @@ func textRun(w *bufio.Writer, d Document, r *results.Run) {
 }
 
 // textVerdicts writes a table of the verdicts, with the reasons of each.
-func textVerdicts(w *bufio.Writer, r *results.Run) {
+func textVerdicts(w *bufio.Writer, r *results.Run, colour bool) {
 	rows := [][3]string{{"property", "verdict", ""}}
 	for _, p := range propertiesOf(r) {
 		v := r.Verdicts[p]
@@ -216,7 +244,11 @@ func textVerdicts(w *bufio.Writer, r *results.Run) {
 		property, verdict = max(property, utf8.RuneCountInString(row[0])), max(verdict, utf8.RuneCountInString(row[1]))
 	}
 	for i, row := range rows {
-		fmt.Fprintln(w, strings.TrimRight(fmt.Sprintf("  %-*s  %-*s  %s", property, row[0], verdict, row[1], row[2]), " "))
+		words := fmt.Sprintf("%-*s", verdict, row[1])
+		if colour && i > 0 {
+			words = painted(r.Verdicts[propertiesOf(r)[i-1]].Outcome, words)
+		}
+		fmt.Fprintln(w, strings.TrimRight(fmt.Sprintf("  %-*s  %s  %s", property, row[0], words, row[2]), " "))
 		if i > 0 {
 			textReasons(w, r, propertiesOf(r)[i-1])
 		}

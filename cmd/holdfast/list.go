@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 
@@ -30,7 +29,7 @@ func newListCmd() *cobra.Command {
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			return terminal.Print(c.OutOrStdout(), os.Getenv, func(w io.Writer) error { return pages.List(w, args[0]) })
+			return terminal.Print(c.OutOrStdout(), func(w io.Writer) error { return pages.List(w, args[0]) })
 		},
 	}
 }

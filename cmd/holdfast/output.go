@@ -60,7 +60,7 @@ func printDocument(w io.Writer, format string, d document) (err error) {
 	case "markdown":
 		err = d.Markdown(w)
 	default:
-		err = terminal.Print(w, os.Getenv, d.Text)
+		err = terminal.Print(w, d.Text)
 	}
 	if err != nil {
 		return defect(fmt.Errorf("print result: %w", err))

@@ -293,8 +293,8 @@ func show(w io.Writer, d reports.Document, format string) error {
 	case "markdown":
 		return reports.Markdown(w, d)
 	default:
-		d.Width = terminal.Width(w)
-		return terminal.Print(w, os.Getenv, func(w io.Writer) error { return reports.Text(w, d) })
+		d.Width, d.Colour = terminal.Width(w), terminal.Colours(w)
+		return terminal.Print(w, func(w io.Writer) error { return reports.Text(w, d) })
 	}
 }
 

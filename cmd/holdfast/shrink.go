@@ -144,7 +144,7 @@ func runShrink(c *cobra.Command, path string, f shrinkFlags) error {
 	if f.format == "json" {
 		err = printJSON(c.OutOrStdout(), told)
 	} else {
-		err = terminal.Print(c.OutOrStdout(), os.Getenv, told.Text)
+		err = terminal.Print(c.OutOrStdout(), told.Text)
 	}
 	if err != nil {
 		return defect(fmt.Errorf("print result: %w", err))

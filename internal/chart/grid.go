@@ -14,6 +14,8 @@ type Grid struct {
 	Rows, Cols []string
 	Mark       func(row, col int) string
 	Width      int // the most characters of a line
+	// Paint colours the mark of a cell, which has got its width; nil for no colours.
+	Paint func(row, col int, mark string) string
 }
 
 // maxName is the most characters of the name of a row.
@@ -94,7 +96,11 @@ func (g Grid) block(w io.Writer, first int, heads [][]string, widths []int, from
 	for r, name := range g.Rows {
 		row := fmt.Sprintf("%-*s", first, short(name, first))
 		for i := from; i < to; i++ {
-			row += apart + center(g.Mark(r, i), widths[i])
+			mark := center(g.Mark(r, i), widths[i])
+			if g.Paint != nil {
+				mark = g.Paint(r, i, mark)
+			}
+			row += apart + mark
 		}
 		fmt.Fprintln(w, strings.TrimRight(row, " "))
 	}

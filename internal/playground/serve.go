@@ -55,7 +55,7 @@ func Serve(ctx context.Context, l net.Listener, r suite.Runner, atOnce int) erro
 // maxWaiting is the number of requests that may wait for their turn.
 const maxWaiting = 16
 
-// handler is the
+// handler is the playground over HTTP.
 type handler struct {
 	runner suite.Runner
 	turns  chan struct{} // has one for each run that may go on

@@ -2,7 +2,6 @@ package terminal
 
 import (
 	"bytes"
-	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -11,39 +10,13 @@ import (
 	"github.com/holdfast-go/holdfast/internal/must"
 )
 
-const printed = `scenario                     a  b  c
-contention                   ok ok ?
-late-release                 X ~ [ok]
-  exclusion  violated (contract broken)  not as expected
-2 of 3 killed; 1 unknown, 0 not as expected
-`
-
-// Output to a pipe or a file is for programs.
-func TestAPipeGetsNoColour(t *testing.T) {
+// Output to a pipe or a file is for programs: the text stays as it is, without colours.
+func TestAPipeGetsTheTextAsItIs(t *testing.T) {
 	var b bytes.Buffer
-	must.Succeed(t, Print(&b, func(string) string { return "" }, func(w io.Writer) error { _, err := io.WriteString(w, printed); return err }))
-	if b.String() != printed {
-		t.Errorf("printed %q", b.String())
-	}
-}
-
-// A terminal shows good, bad and unknown in colours.
-func TestATerminalGetsColour(t *testing.T) {
-	var b bytes.Buffer
-	p := &paper{w: &b, width: 80, colour: true}
-	for _, part := range []string{printed[:50], printed[50:], "the end"} {
-		fmt.Fprint(p, part)
-	}
-	p.end()
-	got := strings.NewReplacer("\x1b[31m", "<red>", "\x1b[32m", "<green>", "\x1b[33m", "<yellow>", "\x1b[0m", "<>").Replace(b.String())
-	want := `scenario                     a  b  c
-contention                   <green>ok<> <green>ok<> <yellow>?<>
-late-release                 <red>X<> <red>~<> <red>[ok]<>
-  exclusion  <red>violated (contract broken)<>  <red>not as expected<>
-2 of 3 <green>killed<>; 1 <yellow>unknown<>, 0 not as expected
-the end`
-	if got != want {
-		t.Errorf("printed\n%s\nwant\n%s", got, want)
+	printed := strings.Repeat("a long line ", 30) + "\n"
+	must.Succeed(t, Print(&b, func(w io.Writer) error { _, err := io.WriteString(w, printed); return err }))
+	if b.String() != printed || Colours(&b) {
+		t.Errorf("printed %q, colours %v", b.String(), Colours(&b))
 	}
 }
 
@@ -61,5 +34,8 @@ func TestLinesAreFolded(t *testing.T) {
 	}
 	if short := "as it is   "; fold(short, 80) != short {
 		t.Errorf("a short line became %q", fold(short, 80))
+	}
+	if marks := "scenario   " + strings.Repeat("\x1b[32mok\x1b[0m ", 20); fold(marks, 80) != marks {
+		t.Error("a line of coloured marks, which fits, was folded")
 	}
 }
