@@ -11,8 +11,8 @@ import (
 	"github.com/holdfast-go/holdfast/reports/results"
 )
 
-// MostDrawn is the number of finds of a page that get a diagram.
-const MostDrawn = 40
+// mostDrawn is the number of finds of a page that get a diagram.
+const mostDrawn = 40
 
 const (
 	openFinds = 6       // later finds fold their diagrams
@@ -29,11 +29,11 @@ const (
 )
 
 // newFind begins to describe a find: the reason is that of its first run.
-func newFind(key, title, reason string, s *search.Shrunk) Find {
-	f := Find{Key: key, Title: english.Upper(title), Tone: Attention}
+func newFind(key, title, reason string, s *search.Shrunk) find {
+	f := find{Key: key, Title: english.Upper(title), Tone: attention}
 	if s != nil {
 		reason = cmp.Or(s.Reason, reason)
-		f.Sizes = []Size{{"clients", s.Before.Clients, s.Size.Clients}, {"holds", s.Before.Holds, s.Size.Holds},
+		f.Sizes = []sizeRow{{"clients", s.Before.Clients, s.Size.Clients}, {"holds", s.Before.Holds, s.Size.Holds},
 			{"operations", s.Before.Ops, s.Size.Ops}, {"faults", s.Before.Faults, s.Size.Faults}}
 	}
 	if reason != "" {
@@ -43,16 +43,16 @@ func newFind(key, title, reason string, s *search.Shrunk) Find {
 }
 
 // fold adds a text that the page folds, unless it is empty.
-func (f *Find) fold(title, body string) {
+func (f *find) fold(title, body string) {
 	if body != "" {
-		f.Texts = append(f.Texts, Text{Title: title, Body: body, Folded: true})
+		f.Texts = append(f.Texts, text{Title: title, Body: body, Folded: true})
 	}
 }
 
-// Draw adds the space-time diagram of a run to a find. The first diagram is open and
+// draw adds the space-time diagram of a run to a find. The first diagram is open and
 // brings the story of its run; later ones are folded. A history without operations
 // adds nothing.
-func (f *Find) Draw(title string, h *history.History, run *results.Run) {
+func (f *find) draw(title string, h *history.History, run *results.Run) {
 	drawing, caption := reports.Draw(h, run)
 	if drawing == "" {
 		return
@@ -60,12 +60,12 @@ func (f *Find) Draw(title string, h *history.History, run *results.Run) {
 	if len(f.Pictures) == 0 {
 		f.Story = reports.Gist(h, run, sentences)
 	}
-	f.Pictures = append(f.Pictures, Picture{Title: title, Caption: caption, Drawing: drawing, Folded: len(f.Pictures) > 0})
+	f.Pictures = append(f.Pictures, picture{Title: title, Caption: caption, Drawing: drawing, Folded: len(f.Pictures) > 0})
 }
 
 // bounded is the page with few open diagrams, and few enough bytes for a browser.
 // The caption says where it left a diagram out.
-func (p Page) bounded() Page {
+func (p page) bounded() page {
 	p.Finds = slices.Clone(p.Finds)
 	size := 0
 	for i := range p.Finds {

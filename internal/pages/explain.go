@@ -15,8 +15,8 @@ import (
 	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
 
-// ErrUnknown means that a word names nothing.
-var ErrUnknown = errors.New("nothing has this name")
+// errUnknown means that a word names nothing.
+var errUnknown = errors.New("nothing has this name")
 
 // kinds are the kinds of names, with the rows of each list.
 var kinds = []struct {
@@ -93,7 +93,7 @@ func Names() []string {
 	return all
 }
 
-// Explain explains a word, or fails with [ErrUnknown]. It explains each meaning of a
+// Explain explains a word, or fails with [errUnknown]. It explains each meaning of a
 // word that has several.
 func Explain(w io.Writer, word string) error {
 	p := &sheet{printer: printer{w: w}}
@@ -101,7 +101,7 @@ func Explain(w io.Writer, word string) error {
 		k(p, word)
 	}
 	if p.parts == 0 {
-		return fmt.Errorf("%w: %q", ErrUnknown, word)
+		return fmt.Errorf("%w: %q", errUnknown, word)
 	}
 	return p.err
 }

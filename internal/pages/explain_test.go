@@ -41,7 +41,7 @@ func TestEveryNameIsExplained(t *testing.T) {
 			}
 		}
 	}
-	if err := Explain(&strings.Builder{}, "nosuch"); !errors.Is(err, ErrUnknown) {
+	if err := Explain(&strings.Builder{}, "nosuch"); !errors.Is(err, errUnknown) {
 		t.Errorf("nosuch: %v", err)
 	}
 }

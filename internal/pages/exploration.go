@@ -21,52 +21,52 @@ import (
 
 // HTML writes the results as one page, with the pictures of the finds whose
 // histories are in the directory.
-func (p Exploration) HTML(w io.Writer) error { return p.page().HTML(w) }
+func (p Exploration) HTML(w io.Writer) error { return p.page().writeHTML(w) }
 
-func (p Exploration) page() Page {
+func (p Exploration) page() page {
 	distinct := explore.Distinct(p.Causes)
-	page := Page{
+	page := page{
 		Kind: "exploration", Asked: fmt.Sprintf("Does %s break a promise under faults that are drawn at random?", p.Lock),
-		Command: p.Command, Version: p.Version, Answer: p.Totals(), Tone: Good, Defects: p.Defects,
-		Numbers: []Number{
+		Command: p.Command, Version: p.Version, Answer: p.Totals(), Tone: good, Defects: p.Defects,
+		Numbers: []number{
 			{Value: fmt.Sprint(p.Runs), Label: "runs played"},
-			{Value: fmt.Sprint(p.Violated), Label: "runs broke a promise", Tone: Some(p.Violated, Attention)},
-			{Value: fmt.Sprint(len(distinct)), Label: "hazards: different violations, or after different faults", Tone: Some(len(distinct), Attention)},
-			{Value: fmt.Sprint(p.Unknown), Label: "runs proved nothing", Tone: Some(p.Unknown, Argued)},
+			{Value: fmt.Sprint(p.Violated), Label: "runs broke a promise", Tone: toneOf(p.Violated, attention)},
+			{Value: fmt.Sprint(len(distinct)), Label: "hazards: different violations, or after different faults", Tone: toneOf(len(distinct), attention)},
+			{Value: fmt.Sprint(p.Unknown), Label: "runs proved nothing", Tone: toneOf(p.Unknown, argued)},
 			{Value: explore.Span(p.VirtualMS), Label: "of virtual time"},
 		},
 		Bound: []string{p.bound()},
 	}
 	switch {
 	case p.Violated > 0 || len(p.Defects) > 0:
-		page.Tone = Attention
+		page.Tone = attention
 	case p.Runs == p.Unknown:
-		page.Tone = Argued
+		page.Tone = argued
 	}
 	if p.Interrupted {
 		page.Interrupted = "Interrupted: not all runs were played, or not all finds made small."
 	}
-	for _, group := range search.ByFaults(search.Pointers(distinct)) {
-		g := Group{Title: group[0].Least().After()}
-		for _, c := range group {
-			row := Cause{Count: c.Count, What: c.Least().Violation(), Where: fmt.Sprintf("first with seed %d", c.FirstSeed)}
+	for _, same := range search.ByFaults(search.Pointers(distinct)) {
+		g := group{Title: same[0].Least().After()}
+		for _, c := range same {
+			row := causeRow{Count: c.Count, What: c.Least().Violation(), Where: fmt.Sprintf("first with seed %d", c.FirstSeed)}
 			if c.Known {
 				row.Remark = "known before"
 			} else {
 				row.Find = c.Key
-				page.Finds = append(page.Finds, p.find(*c, len(page.Finds) < MostDrawn))
+				page.Finds = append(page.Finds, p.find(*c, len(page.Finds) < mostDrawn))
 			}
 			g.Rows = append(g.Rows, row)
 		}
 		page.Causes = append(page.Causes, g)
 	}
-	Largest(page.Causes)
+	setLargest(page.Causes)
 	page.Maps = append(page.Maps, p.coverageMap())
 	if rows, _ := p.recalled(); len(rows) > 1 {
-		page.Tables = append(page.Tables, Table{Title: "Hazards of the catalogue", Note: "Which of them came by themselves.", Words: 5, Head: rows[0], Rows: rows[1:]})
+		page.Tables = append(page.Tables, table{Title: "Hazards of the catalogue", Note: "Which of them came by themselves.", Words: 5, Head: rows[0], Rows: rows[1:]})
 	}
 	page.NotPlayed = p.open()
-	page.Lacks(p.Lacks())
+	page.addLacks(p.Lacks())
 	return page
 }
 
@@ -85,7 +85,7 @@ func (r Exploration) bound() string {
 }
 
 // find describes a cause. Where drawn says so, it has the diagrams of the stored histories.
-func (p Exploration) find(c explore.Found, drawn bool) Find {
+func (p Exploration) find(c explore.Found, drawn bool) find {
 	f := newFind(c.Key, c.Least().String(), "", c.Shrunk)
 	scenario, seed := c.Scenario, c.FirstSeed
 	if s := c.Shrunk; s != nil {
@@ -120,7 +120,7 @@ func (p Exploration) read(file string) string {
 }
 
 // draw adds the diagram of a stored history to a find, where the history is there.
-func (p Exploration) draw(f *Find, title, file string) {
+func (p Exploration) draw(f *find, title, file string) {
 	if file == "" {
 		return
 	}
@@ -132,18 +132,18 @@ func (p Exploration) draw(f *Find, title, file string) {
 	if judged, err := checker.Judge(h, checker.Options{}); err == nil {
 		run.Verdicts = judged.Verdicts
 	}
-	f.Draw(title, h, run)
+	f.draw(title, h, run)
 }
 
 // coverageMap says how often each fault struck in which phase.
-func (r Exploration) coverageMap() Map {
+func (r Exploration) coverageMap() heatMap {
 	hits, most := r.Hits(), 1
 	for _, n := range hits {
 		most = max(most, n)
 	}
-	m := Map{Title: "Where the faults struck", Corner: "fault",
+	m := heatMap{Title: "Where the faults struck", Corner: "fault",
 		Note: "How often each fault struck a client in which phase of an operation. A fault that names no client strikes all of them.",
-		Legend: []Cell{{Text: "12", Class: "n2", Title: "so often; darker is more often"}, {Text: "never", Class: "hole", Title: "a hole: it could have come, and did not"},
+		Legend: []cell{{Text: "12", Class: "n2", Title: "so often; darker is more often"}, {Text: "never", Class: "hole", Title: "a hole: it could have come, and did not"},
 			{Text: "–", Class: "none", Title: "the fault cannot strike in this phase"}}}
 	for _, p := range draw.Phases {
 		m.Columns = append(m.Columns, string(p))
@@ -154,10 +154,10 @@ func (r Exploration) coverageMap() Map {
 		runs[s.Fault] = s.Runs
 	}
 	for _, f := range r.Vocabulary.Faults {
-		row := MapRow{Name: f}
+		row := mapRow{Name: f}
 		for _, p := range draw.Phases {
 			n := hits[draw.Cell{Fault: f, Phase: p}]
-			c := Cell{Text: fmt.Sprint(n), Class: Shade(n, most), Title: fmt.Sprintf("%s, %s: %s", f, p, english.Count(n, "time"))}
+			c := cell{Text: fmt.Sprint(n), Class: shade(n, most), Title: fmt.Sprintf("%s, %s: %s", f, p, english.Count(n, "time"))}
 			switch {
 			case n > 0:
 			case draw.Possible(f, p):
@@ -167,7 +167,7 @@ func (r Exploration) coverageMap() Map {
 			}
 			row.Cells = append(row.Cells, c)
 		}
-		row.Cells = append(row.Cells, Cell{Text: fmt.Sprint(runs[f]), Class: "none"})
+		row.Cells = append(row.Cells, cell{Text: fmt.Sprint(runs[f]), Class: "none"})
 		m.Rows = append(m.Rows, row)
 	}
 	return m

@@ -20,129 +20,129 @@ var pageStyle string
 
 var pageTemplate = template.Must(template.New("page").Parse(pageSource))
 
-// Tone classifies a page or a part of it.
-type Tone string
+// tone classifies a page or a part of it.
+type tone string
 
 // The tones.
 const (
-	Good      Tone = "good"      // no problem
-	Argued    Tone = "argued"    // no violation, but an open question
-	Attention Tone = "attention" // somebody has to look
+	good      tone = "good"      // no problem
+	argued    tone = "argued"    // no violation, but an open question
+	attention tone = "attention" // somebody has to look
 )
 
-// Some is the tone t for a number other than 0.
-func Some(n int, t Tone) Tone {
+// toneOf is the tone t for a number other than 0.
+func toneOf(n int, t tone) tone {
 	if n == 0 {
 		return ""
 	}
 	return t
 }
 
-// Page is the results of a search. Every field but Kind and Asked may be empty.
-type Page struct {
+// page is the results of a search. Every field but Kind and Asked may be empty.
+type page struct {
 	Kind        string // of search, as "exploration"
 	Asked       string // the question, as one sentence
 	Answer      string
-	Tone        Tone
+	Tone        tone
 	Interrupted string        // what the search did not play because somebody ended it
-	Numbers     []Number      // the headline
+	Numbers     []number      // the headline
 	Bound       []string      // the statements that the numbers support
 	Chart       template.HTML // already escaped
-	Causes      []Group
-	Finds       []Find
-	Maps        []Map
-	Tables      []Table
-	Texts       []Text   // such as what was played
+	Causes      []group
+	Finds       []find
+	Maps        []heatMap
+	Tables      []table
+	Texts       []text   // such as what was played
 	NotPlayed   []string // what the search leaves open
 	Defects     []string // of Holdfast itself
 	Command     string   // repeats the search
 	Version     string
 }
 
-// Number is a number of the headline.
-type Number struct {
+// number is a number of the headline.
+type number struct {
 	Value, Label string
-	Tone         Tone
+	Tone         tone
 }
 
-// Group is causes with something in common, such as the same faults.
-type Group struct {
+// group is causes with something in common, such as the same faults.
+type group struct {
 	Title string
-	Tone  Tone // of the bars; empty for [Attention]
-	Rows  []Cause
+	Tone  tone // of the bars; empty for [attention]
+	Rows  []causeRow
 }
 
-// Cause is a row of a group.
-type Cause struct {
+// causeRow is a row of a group.
+type causeRow struct {
 	Count  int    // runs
 	Of     int    // the largest count of the page, for the bar; 0 for no bar
 	What   string // the violation
 	Where  string // the first place, or the most frequent one
-	Find   string // the key of its [Find]; empty for none
+	Find   string // the key of its [find]; empty for none
 	Remark string // as "inherent" or "known"
 }
 
-// Find is one find of a search.
-type Find struct {
+// find is one find of a search.
+type find struct {
 	Key      string // unique on the page
 	Title    string
-	Tone     Tone
+	Tone     tone
 	Why      string
-	Sizes    []Size
-	Pictures []Picture
+	Sizes    []sizeRow
+	Pictures []picture
 	Story    []reports.Sentence
 	Command  string
-	Texts    []Text // such as the scenario
+	Texts    []text // such as the scenario
 }
 
-// Size is a measure of a find, before and after shrinking.
-type Size struct {
+// sizeRow is a measure of a find, before and after shrinking.
+type sizeRow struct {
 	What          string
 	Before, After int
 }
 
-// Picture is a diagram with its caption.
-type Picture struct {
+// picture is a diagram with its caption.
+type picture struct {
 	Title, Caption string
 	Drawing        template.HTML // already escaped; empty where the page has no room for it
 	Folded         bool
 }
 
-// Text is a file or a diff, which the page folds if it is long.
-type Text struct {
+// text is a file or a diff, which the page folds if it is long.
+type text struct {
 	Title, Body string
 	Folded      bool
 }
 
-// Map is a table whose colours mean how much or how bad.
-type Map struct {
+// heatMap is a table whose colours mean how much or how bad.
+type heatMap struct {
 	Title, Note string
 	Corner      string // heads the names of the rows
 	Columns     []string
-	Rows        []MapRow
-	Legend      []Cell // an example of each cell, with its meaning as Title
+	Rows        []mapRow
+	Legend      []cell // an example of each cell, with its meaning as Title
 }
 
-// MapRow is a row of a map.
-type MapRow struct {
+// mapRow is a row of a map.
+type mapRow struct {
 	Name  string
-	Cells []Cell
+	Cells []cell
 }
 
-// Cell is a cell of a map. Class is "n0" to "n5" for increasing numbers, or
+// cell is a cell of a map. Class is "n0" to "n5" for increasing numbers, or
 // "bad", "warn", "ok", "hole" and "none".
-type Cell struct{ Text, Class, Title string }
+type cell struct{ Text, Class, Title string }
 
-// Table is numbers.
-type Table struct {
+// table is numbers.
+type table struct {
 	Title, Note string
 	Head        []string
 	Rows        [][]string
 	Words       int // columns on the left that hold words
 }
 
-// Shade is the class of a cell that counts n, on a logarithmic scale up to most.
-func Shade(n, most int) string {
+// shade is the class of a cell that counts n, on a logarithmic scale up to most.
+func shade(n, most int) string {
 	level := 0
 	for step := n; step > 0 && level < 5; step /= 4 {
 		level++
@@ -153,8 +153,8 @@ func Shade(n, most int) string {
 	return fmt.Sprintf("n%d", level)
 }
 
-// Largest sets Of of every cause to the largest count.
-func Largest(groups []Group) []Group {
+// setLargest sets Of of every cause to the largest count.
+func setLargest(groups []group) []group {
 	most := 1
 	for _, g := range groups {
 		for _, c := range g.Rows {
@@ -170,25 +170,25 @@ func Largest(groups []Group) []Group {
 }
 
 // Percent is the length of a cause's bar. No bar is invisible.
-func (c Cause) Percent() int { return min(100, max(2, 100*c.Count/max(1, c.Of))) }
+func (c causeRow) Percent() int { return min(100, max(2, 100*c.Count/max(1, c.Of))) }
 
 // Number reports whether a column holds numbers.
-func (t Table) Number(column int) bool { return column >= t.Words }
+func (t table) Number(column int) bool { return column >= t.Words }
 
-// Lacks puts a sentence about a missing part of the results, if there is one, first
+// addLacks puts a sentence about a missing part of the results, if there is one, first
 // among those that were not played.
-func (p *Page) Lacks(part string) {
+func (p *page) addLacks(part string) {
 	if part != "" {
 		p.NotPlayed = append([]string{part}, p.NotPlayed...)
-		p.Tone = Attention
+		p.Tone = attention
 	}
 }
 
-// HTML writes the page. It needs no other file and no network.
-func (p Page) HTML(w io.Writer) error {
+// writeHTML writes the page. It needs no other file and no network.
+func (p page) writeHTML(w io.Writer) error {
 	var b bytes.Buffer
 	err := pageTemplate.Execute(&b, struct {
-		Page
+		page
 		Style    template.CSS
 		Patterns template.HTML
 	}{p.bounded(), reports.Style() + template.CSS(pageStyle), reports.Patterns()})

@@ -21,51 +21,51 @@ import (
 var update = flag.Bool("update", false, "write the golden files anew")
 
 // sample fills every part of a page.
-func sample() Page {
-	return Page{
-		Kind: "exploration", Asked: "Does set-px break a promise under faults that are drawn at random?", Answer: "200 runs: 73 violated a promise.", Tone: Attention,
+func sample() page {
+	return page{
+		Kind: "exploration", Asked: "Does set-px break a promise under faults that are drawn at random?", Answer: "200 runs: 73 violated a promise.", Tone: attention,
 		Interrupted: "Interrupted: not all runs were played.", Command: "holdfast explore --lock set-px", Version: "0.1.0",
-		Numbers: []Number{{Value: "200", Label: "runs played"}, {Value: "73", Label: "broke a promise", Tone: Some(73, Attention)}, {Value: "0", Label: "proved nothing", Tone: Some(0, Argued)}},
+		Numbers: []number{{Value: "200", Label: "runs played"}, {Value: "73", Label: "broke a promise", Tone: toneOf(73, attention)}, {Value: "0", Label: "proved nothing", Tone: toneOf(0, argued)}},
 		Chart:   `<svg viewBox="0 0 400 100"><text x="10" y="20">the probability of two holders</text></svg>`,
-		Texts:   []Text{{Title: "What was played, as a file", Body: "scenario: swept\n", Folded: true}},
+		Texts:   []text{{Title: "What was played, as a file", Body: "scenario: swept\n", Folded: true}},
 		Bound:   []string{"A hazard that none of them shows comes, with 95 % confidence, in fewer than 1 in 66 runs like these."},
-		Causes: Largest([]Group{
-			{Title: "pause", Rows: []Cause{{Count: 24, What: "exclusion (lease outlived)", Where: "first with seed 15", Find: "one"}, {Count: 1, What: "linearizable", Where: "first with seed 88", Remark: "known before"}}},
-			{Title: "clock-drift, node-restart-without-data", Rows: []Cause{{Count: 6, What: "exclusion (contract broken)", Where: "first with seed 3", Find: "two"}}},
+		Causes: setLargest([]group{
+			{Title: "pause", Rows: []causeRow{{Count: 24, What: "exclusion (lease outlived)", Where: "first with seed 15", Find: "one"}, {Count: 1, What: "linearizable", Where: "first with seed 88", Remark: "known before"}}},
+			{Title: "clock-drift, node-restart-without-data", Rows: []causeRow{{Count: 6, What: "exclusion (contract broken)", Where: "first with seed 3", Find: "two"}}},
 		}),
-		Finds: []Find{
-			{Key: "one", Tone: Attention, Title: "Exclusion (lease outlived) after pause", Why: "Two clients held the lock for 2.02 ms.",
-				Sizes:    []Size{{"clients", 4, 2}, {"faults", 1, 1}},
-				Pictures: []Picture{{Title: "The smallest run that shows it", Caption: "Shown: 2 s.", Drawing: `<svg class="timeline" viewBox="0 0 1120 40"><text x="10" y="20">client-1</text></svg>`}, {Title: "The first run", Folded: true, Drawing: `<svg class="timeline" viewBox="0 0 1120 40"></svg>`}},
+		Finds: []find{
+			{Key: "one", Tone: attention, Title: "Exclusion (lease outlived) after pause", Why: "Two clients held the lock for 2.02 ms.",
+				Sizes:    []sizeRow{{"clients", 4, 2}, {"faults", 1, 1}},
+				Pictures: []picture{{Title: "The smallest run that shows it", Caption: "Shown: 2 s.", Drawing: `<svg class="timeline" viewBox="0 0 1120 40"><text x="10" y="20">client-1</text></svg>`}, {Title: "The first run", Folded: true, Drawing: `<svg class="timeline" viewBox="0 0 1120 40"></svg>`}},
 				Story:    []reports.Sentence{{Time: "1.103 s", Text: "client-1 is paused.", Fault: true}, {Time: "1.108 s", Text: "client-2 gets the lock.", Bad: true}},
-				Texts:    []Text{{Title: "The scenario, as a file", Body: "name: found\n", Folded: true}}, Command: "holdfast run ./finds/one.yaml --lock set-px --seed 1"},
-			{Key: "two", Tone: Argued, Title: "lock/release.go:31:drop", Texts: []Text{{Body: "- return nil\n+ return err\n"}}},
+				Texts:    []text{{Title: "The scenario, as a file", Body: "name: found\n", Folded: true}}, Command: "holdfast run ./finds/one.yaml --lock set-px --seed 1"},
+			{Key: "two", Tone: argued, Title: "lock/release.go:31:drop", Texts: []text{{Body: "- return nil\n+ return err\n"}}},
 		},
-		Maps: []Map{{Title: "Where the faults struck", Note: "How often.", Corner: "fault", Columns: []string{"acquire sent", "holding", "renewing"},
-			Rows:   []MapRow{{Name: "node-restart-without-data", Cells: []Cell{{Text: "12", Class: Shade(12, 40)}, {Text: "never", Class: "hole", Title: "a hole"}, {Text: "–", Class: "none"}}}, {Name: "pause", Cells: []Cell{{Text: "2 of 8", Class: "bad"}, {Text: "40", Class: Shade(40, 40)}, {Text: "8", Class: "ok"}}}},
-			Legend: []Cell{{Text: "12", Class: "n2", Title: "so often"}}}},
-		Tables:    []Table{{Title: "Workloads", Words: 1, Head: []string{"base", "moments", "placements", "not available", "target absent", "played", "violated"}, Rows: [][]string{{"one-holder", "22", "6248", "1320", "178", "4750", "159"}}}},
+		Maps: []heatMap{{Title: "Where the faults struck", Note: "How often.", Corner: "fault", Columns: []string{"acquire sent", "holding", "renewing"},
+			Rows:   []mapRow{{Name: "node-restart-without-data", Cells: []cell{{Text: "12", Class: shade(12, 40)}, {Text: "never", Class: "hole", Title: "a hole"}, {Text: "–", Class: "none"}}}, {Name: "pause", Cells: []cell{{Text: "2 of 8", Class: "bad"}, {Text: "40", Class: shade(40, 40)}, {Text: "8", Class: "ok"}}}},
+			Legend: []cell{{Text: "12", Class: "n2", Title: "so often"}}}},
+		Tables:    []table{{Title: "Workloads", Words: 1, Head: []string{"base", "moments", "placements", "not available", "target absent", "played", "violated"}, Rows: [][]string{{"one-holder", "22", "6248", "1320", "178", "4750", "159"}}}},
 		NotPlayed: []string{"56 pairs of a fault and a phase never came."},
 		Defects:   []string{"seed 3 gave two histories"},
 	}
 }
 
 // hostile has texts from outside that must remain texts.
-func hostile() Page {
+func hostile() page {
 	bad := "<script>alert(1)</script>\u202e\x1b[31m\"'`" + strings.Repeat("w", 300)
-	return Page{
-		Kind: bad, Asked: bad, Answer: bad, Interrupted: bad, Command: bad, Version: bad, Numbers: []Number{{Value: bad, Label: bad}}, Bound: []string{bad},
-		Causes: []Group{{Title: bad, Rows: []Cause{{Count: 1 << 40, What: bad, Where: bad, Find: "x", Remark: bad}}}},
-		Finds:  []Find{{Key: "x", Title: bad, Why: bad, Story: []reports.Sentence{{Time: "1 s", Text: bad}}, Texts: []Text{{Title: bad, Body: bad}}, Command: bad}},
-		Maps:   []Map{{Title: bad, Note: bad, Corner: bad, Columns: []string{bad}, Rows: []MapRow{{Name: bad, Cells: []Cell{{Text: bad, Title: bad}}}}}},
-		Tables: []Table{{Title: bad, Head: []string{bad, bad}, Rows: [][]string{{bad, bad}}}}, NotPlayed: []string{bad}, Defects: []string{bad}, Texts: []Text{{Title: bad, Body: bad}},
+	return page{
+		Kind: bad, Asked: bad, Answer: bad, Interrupted: bad, Command: bad, Version: bad, Numbers: []number{{Value: bad, Label: bad}}, Bound: []string{bad},
+		Causes: []group{{Title: bad, Rows: []causeRow{{Count: 1 << 40, What: bad, Where: bad, Find: "x", Remark: bad}}}},
+		Finds:  []find{{Key: "x", Title: bad, Why: bad, Story: []reports.Sentence{{Time: "1 s", Text: bad}}, Texts: []text{{Title: bad, Body: bad}}, Command: bad}},
+		Maps:   []heatMap{{Title: bad, Note: bad, Corner: bad, Columns: []string{bad}, Rows: []mapRow{{Name: bad, Cells: []cell{{Text: bad, Title: bad}}}}}},
+		Tables: []table{{Title: bad, Head: []string{bad, bad}, Rows: [][]string{{bad, bad}}}}, NotPlayed: []string{bad}, Defects: []string{bad}, Texts: []text{{Title: bad, Body: bad}},
 	}
 }
 
-func render(t *testing.T, p Page) string {
+func render(t *testing.T, p page) string {
 	t.Helper()
 	var b bytes.Buffer
-	must.Succeed(t, p.HTML(&b))
+	must.Succeed(t, p.writeHTML(&b))
 	return b.String()
 }
 
@@ -86,7 +86,7 @@ func TestPageGolden(t *testing.T) {
 
 // A page is one file. No text from outside becomes markup of it.
 func TestPageIsOneFile(t *testing.T) {
-	for name, p := range map[string]Page{"sample": sample(), "hostile": hostile(), "empty": {Kind: "exploration", Asked: "Is there anything?"}} {
+	for name, p := range map[string]page{"sample": sample(), "hostile": hostile(), "empty": {Kind: "exploration", Asked: "Is there anything?"}} {
 		text := render(t, p)
 		for _, bad := range []string{"<script", "src=", "<link", "url(http", "\x1b", "\u202e"} {
 			if strings.Contains(text, bad) {
@@ -111,9 +111,9 @@ func TestPagesInABrowser(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := browser.Start(t)
-	for name, page := range map[string]Page{"sample": sample(), "hostile": hostile()} {
+	for name, page := range map[string]page{"sample": sample(), "hostile": hostile()} {
 		file := filepath.Join(t.TempDir(), "page.html")
-		must.Succeed(t, disk.File(file, page.HTML))
+		must.Succeed(t, disk.File(file, page.writeHTML))
 		for _, v := range browser.Views() {
 			p := b.Open(file, v)
 			var found []string
@@ -146,9 +146,9 @@ func TestPagesInABrowser(t *testing.T) {
 // A page with many finds must stay small enough to open, and short enough to read.
 func TestManyDiagramsAreFoldedAndBounded(t *testing.T) {
 	drawing := template.HTML(`<svg class="timeline">` + strings.Repeat("<path/>", 30_000) + "</svg>")
-	var p Page
+	var p page
 	for i := range 60 {
-		p.Finds = append(p.Finds, Find{Key: strconv.Itoa(i), Pictures: []Picture{{Title: "drawn", Caption: "Shown: 1 s.", Drawing: drawing}}})
+		p.Finds = append(p.Finds, find{Key: strconv.Itoa(i), Pictures: []picture{{Title: "drawn", Caption: "Shown: 1 s.", Drawing: drawing}}})
 	}
 	page := render(t, p)
 	if len(page) > 4<<20 {

@@ -28,25 +28,25 @@ type Placement struct {
 }
 
 // HTML writes the results as one page.
-func (r Placement) HTML(w io.Writer) error { return r.page().HTML(w) }
+func (r Placement) HTML(w io.Writer) error { return r.page().writeHTML(w) }
 
-func (r Placement) page() Page {
+func (r Placement) page() page {
 	t := r.Total()
 	_, leftOut := r.leftOut()
 	what := "single fault"
 	if r.Depth > 1 {
 		what = "pair of faults"
 	}
-	p := Page{
+	p := page{
 		Kind: "exhaustive placement", Asked: fmt.Sprintf("Which %s, at which moment, makes %s break a promise?", what, r.Lock),
-		Command: r.Command, Version: r.Version, Tone: Good, Defects: slices.Concat(r.Defects, r.Audit.Differences),
+		Command: r.Command, Version: r.Version, Tone: good, Defects: slices.Concat(r.Defects, r.Audit.Differences),
 		Answer: fmt.Sprintf("%s in %s: %d broke a promise that the lock could have kept, by %s.",
 			english.Count(t.Played, "run"), english.Count(len(r.Bases), "small workload"), t.Violated, english.Count(len(r.Violated), "cause")),
-		Numbers: []Number{
+		Numbers: []number{
 			{Value: fmt.Sprint(t.Played), Label: "placements played"},
-			{Value: fmt.Sprint(t.Violated), Label: "broke a promise", Tone: Some(t.Violated, Attention)},
-			{Value: fmt.Sprint(t.Inherent), Label: "inherent: no lock with these claims could have avoided it", Tone: Some(t.Inherent, Argued)},
-			{Value: fmt.Sprint(t.Unknown), Label: "proved nothing", Tone: Some(t.Unknown, Argued)},
+			{Value: fmt.Sprint(t.Violated), Label: "broke a promise", Tone: toneOf(t.Violated, attention)},
+			{Value: fmt.Sprint(t.Inherent), Label: "inherent: no lock with these claims could have avoided it", Tone: toneOf(t.Inherent, argued)},
+			{Value: fmt.Sprint(t.Unknown), Label: "proved nothing", Tone: toneOf(t.Unknown, argued)},
 			{Value: fmt.Sprint(leftOut), Label: "left out by a rule"},
 			{Value: english.Span(time.Duration(r.WallMS) * time.Millisecond), Label: "of real time"},
 		},
@@ -61,26 +61,26 @@ func (r Placement) page() Page {
 	}
 	switch {
 	case t.Violated > 0 || len(p.Defects) > 0:
-		p.Tone = Attention
+		p.Tone = attention
 	case t.Played == t.Unknown:
-		p.Tone = Argued
+		p.Tone = argued
 	}
 	if r.Interrupted {
 		p.Interrupted = "Interrupted: not all placements were played."
 	}
-	p.Causes = Largest(slices.Concat(groups(r.Violated, ""), groups(r.Inherent, "inherent")))
+	p.Causes = setLargest(slices.Concat(groups(r.Violated, ""), groups(r.Inherent, "inherent")))
 	for _, c := range r.Violated {
 		if c.Under == "" {
-			p.Finds = append(p.Finds, r.find(c, len(p.Finds) < MostDrawn))
+			p.Finds = append(p.Finds, r.find(c, len(p.Finds) < mostDrawn))
 		}
 	}
 	if len(r.Places) > 0 {
 		p.Maps = append(p.Maps, r.placesMap())
 	}
 	rows := r.counts()
-	p.Tables = []Table{{Title: "Workloads", Words: 1, Head: rows[0], Rows: rows[1:], Note: "Placements that a rule leaves out are not played."}}
+	p.Tables = []table{{Title: "Workloads", Words: 1, Head: rows[0], Rows: rows[1:], Note: "Placements that a rule leaves out are not played."}}
 	p.NotPlayed = r.open()
-	p.Lacks(r.Lacks())
+	p.addLacks(r.Lacks())
 	return p
 }
 
@@ -101,11 +101,11 @@ func (r Placement) leftOut() (by map[string]int, sum int) {
 }
 
 // groups are the causes, those after the same faults together.
-func groups(causes []exhaustive.Cause, remark string) (all []Group) {
-	for _, group := range search.ByFaults(search.Pointers(causes)) {
-		g := Group{Title: group[0].Least().After()}
-		for _, c := range group {
-			row := Cause{Count: c.Count, What: fmt.Sprintf("%s: %s", c.Property, c.Reason), Where: "mostly " + mostlyAt(*c), Remark: remark}
+func groups(causes []exhaustive.Cause, remark string) (all []group) {
+	for _, same := range search.ByFaults(search.Pointers(causes)) {
+		g := group{Title: same[0].Least().After()}
+		for _, c := range same {
+			row := causeRow{Count: c.Count, What: fmt.Sprintf("%s: %s", c.Property, c.Reason), Where: "mostly " + mostlyAt(*c), Remark: remark}
 			switch {
 			case remark != "":
 			case c.Under != "":
@@ -122,7 +122,7 @@ func groups(causes []exhaustive.Cause, remark string) (all []Group) {
 
 // find describes a cause. Where drawn says so, it has diagrams of the smallest run
 // and of the first.
-func (r Placement) find(c exhaustive.Cause, drawn bool) Find {
+func (r Placement) find(c exhaustive.Cause, drawn bool) find {
 	f := newFind(c.First, fmt.Sprintf("%s after %s", c.Property, c.Least().After()), c.Reason, c.Shrunk)
 	source, file := c.Source, c.File
 	if c.Shrunk != nil {
@@ -150,7 +150,7 @@ func (r Placement) find(c exhaustive.Cause, drawn bool) Find {
 // draw replays a scenario and adds the diagram to a find. The run ends, because it
 // ended when a worker played it: one seed gives one history. A scenario that does
 // not replay adds nothing.
-func (r Placement) draw(f *Find, title, source string) {
+func (r Placement) draw(f *find, title, source string) {
 	a := suite.Answer{Run: results.Run{Lock: r.Lock, World: "sim", Seed: exhaustive.Seed}}
 	j := suite.Job{File: "find.yaml", Source: source, Lock: r.Lock, Seed: exhaustive.Seed, Judge: true}
 	s, played := a.Play(j, func(run func()) { run() }, func(s *scenarios.Scenario, l *locks.Subject) (*play.Played, error) {
@@ -160,14 +160,14 @@ func (r Placement) draw(f *Find, title, source string) {
 		return
 	}
 	a.Run.Scenario = s.Name
-	f.Draw(title, played.History, &a.Run)
+	f.draw(title, played.History, &a.Run)
 }
 
 // placesMap says how the runs ended whose last fault struck at a kind of moment.
-func (r Placement) placesMap() Map {
-	m := Map{Title: "Which fault at which moment", Corner: "fault",
+func (r Placement) placesMap() heatMap {
+	m := heatMap{Title: "Which fault at which moment", Corner: "fault",
 		Note: "How many runs had this fault at this kind of moment, and of those, how many broke a promise. With two faults in a run, it is the later one.",
-		Legend: []Cell{{Text: "3 of 8", Class: "bad", Title: "so many runs broke a promise that the lock could have kept"}, {Text: "2 of 8", Class: "warn", Title: "inherent violations alone"},
+		Legend: []cell{{Text: "3 of 8", Class: "bad", Title: "so many runs broke a promise that the lock could have kept"}, {Text: "2 of 8", Class: "warn", Title: "inherent violations alone"},
 			{Text: "8", Class: "ok", Title: "no run broke a promise"}, {Text: "8", Class: "hole", Title: "no run proved anything"}, {Text: "–", Class: "none", Title: "nothing was played there"}}}
 	columns := map[string]bool{}
 	for _, p := range r.Places {
@@ -176,13 +176,13 @@ func (r Placement) placesMap() Map {
 	m.Columns = slices.SortedFunc(maps.Keys(columns), inOrder)
 	for i, p := range r.Places {
 		if i == 0 || r.Places[i-1].Fault != p.Fault {
-			row := MapRow{Name: p.Fault, Cells: make([]Cell, len(m.Columns))}
+			row := mapRow{Name: p.Fault, Cells: make([]cell, len(m.Columns))}
 			for k := range row.Cells {
-				row.Cells[k] = Cell{Text: "–", Class: "none"}
+				row.Cells[k] = cell{Text: "–", Class: "none"}
 			}
 			m.Rows = append(m.Rows, row)
 		}
-		c := Cell{Text: fmt.Sprint(p.Played), Class: "ok", Title: fmt.Sprintf("%s, %s: %s, %d violated, %d inherent, %d proved nothing",
+		c := cell{Text: fmt.Sprint(p.Played), Class: "ok", Title: fmt.Sprintf("%s, %s: %s, %d violated, %d inherent, %d proved nothing",
 			p.Fault, p.At, english.Count(p.Played, "run"), p.Violated, p.Inherent, p.Unknown)}
 		switch {
 		case p.Violated > 0:

@@ -18,17 +18,17 @@ func (r Sweep) HTML(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	table := r.Table()
-	p := Page{
+	rows := r.Table()
+	p := page{
 		Kind: "sweep", Asked: r.Question(), Command: r.Command, Version: r.Version, Bound: r.Sentences(),
-		Chart: template.HTML(picture), Tables: []Table{{Title: "Numbers", Head: table[0], Rows: table[1:], Words: 1}},
-		Texts: []Text{{Title: "The scenario, as a file", Body: r.Source, Folded: true}},
+		Chart: template.HTML(picture), Tables: []table{{Title: "Numbers", Head: rows[0], Rows: rows[1:], Words: 1}},
+		Texts: []text{{Title: "The scenario, as a file", Body: r.Source, Folded: true}},
 	}
 	if r.Interrupted {
 		p.Interrupted = sweep.InterruptedWords + "."
 	}
-	p.Lacks(r.Lacks())
-	return p.HTML(w)
+	p.addLacks(r.Lacks())
+	return p.writeHTML(w)
 }
 
 // Text prints the table and the sentences for a terminal.

@@ -12,13 +12,13 @@ import (
 // Limits of one run, for every visitor. Each scenario of the catalogue keeps
 // them as it is.
 const (
-	// MaxRequest is the largest number of bytes of a request.
-	MaxRequest = 8 << 10
+	// maxRequest is the largest number of bytes of a request.
+	maxRequest = 8 << 10
 	// RunTime is the processor time that a run may take.
 	RunTime = 10 * time.Second
-	// AnswerTime is the time that an answer may take, with the search for a
+	// answerTime is the time that an answer may take, with the search for a
 	// survivor.
-	AnswerTime = 40 * time.Second
+	answerTime = 40 * time.Second
 
 	maxSet     = 64               // parameters of a request
 	maxSeed    = 1<<53 - 1        // JavaScript counts no further
@@ -31,14 +31,14 @@ const (
 	fastest    = 2.0
 )
 
-// RefusedError says why a request is not played. Its text is safe to print.
-type RefusedError struct{ Reason, Hint string }
+// refusedError says why a request is not played. Its text is safe to print.
+type refusedError struct{ Reason, Hint string }
 
 // Error implements error.
-func (e *RefusedError) Error() string { return e.Reason }
+func (e *refusedError) Error() string { return e.Reason }
 
 func refuse(format string, args ...any) error {
-	return &RefusedError{Reason: input.Sprintf(format, args...)}
+	return &refusedError{Reason: input.Sprintf(format, args...)}
 }
 
 // bounds are those of a number of things.
@@ -75,10 +75,10 @@ func bounded(s *scenarios.Scenario) error {
 		}
 	}
 	if held > maxHeld {
-		return &RefusedError{fmt.Sprintf("these clients take the lock %d times, and at most %d are allowed here", held, maxHeld), "choose fewer clients or holds; holdfast run has no such limit"}
+		return &refusedError{fmt.Sprintf("these clients take the lock %d times, and at most %d are allowed here", held, maxHeld), "choose fewer clients or holds; holdfast run has no such limit"}
 	}
 	if total > virtual {
-		return &RefusedError{fmt.Sprintf("such a run could take %s of virtual time, and at most %s is allowed here", brief(total.Round(time.Second)), brief(virtual)), "choose shorter times, fewer clients or fewer holds; holdfast run has no such limit"}
+		return &refusedError{fmt.Sprintf("such a run could take %s of virtual time, and at most %s is allowed here", brief(total.Round(time.Second)), brief(virtual)), "choose shorter times, fewer clients or fewer holds; holdfast run has no such limit"}
 	}
 	return nil
 }

@@ -19,21 +19,21 @@ var pageFiles embed.FS
 
 var index = template.Must(template.ParseFS(pageFiles, "page/index.html"))
 
-// Where says how a page plays.
-type Where string
+// where says how a page plays.
+type where string
 
 // The places where a page may play.
 const (
-	OverHTTP  Where = "http" // it asks the server that it comes from
-	InBrowser Where = "wasm" // it has the simulator with it, as [Simulator]
+	overHTTP  where = "http" // it asks the server that it comes from
+	InBrowser where = "wasm" // it has the simulator with it, as [Simulator]
 )
 
 // Simulator is the file in which a page finds the simulator: WebAssembly, gzipped.
 const Simulator = "holdfast.wasm.gz"
 
-// Policy is the content security policy of a page: it loads its own files alone,
+// policy is the content security policy of a page: it loads its own files alone,
 // and runs no script that stands in the page.
-func Policy(w Where) string {
+func policy(w where) string {
 	scripts := "'self'"
 	if w == InBrowser {
 		scripts += " 'wasm-unsafe-eval'"
@@ -43,7 +43,7 @@ func Policy(w Where) string {
 
 // view is the page.
 type view struct {
-	Where    Where
+	Where    where
 	Policy   string
 	Version  string
 	Patterns template.HTML
@@ -64,8 +64,8 @@ type choice struct {
 
 // Files are the files of the page, by name. [InBrowser] needs two more beside them:
 // [Simulator], and the wasm_exec.js of the Go release that built it.
-func Files(w Where) (map[string][]byte, error) {
-	v := view{Where: w, Policy: Policy(w), Version: version.Holdfast, Patterns: reports.Patterns()}
+func Files(w where) (map[string][]byte, error) {
+	v := view{Where: w, Policy: policy(w), Version: version.Holdfast, Patterns: reports.Patterns()}
 	for _, name := range locks.Locks() {
 		v.Locks = append(v.Locks, choice{Name: name, About: locks.MustFind(name).Summary()})
 	}

@@ -40,8 +40,8 @@ type Response struct {
 	YAML     string                               `json:"yaml"`             // the scenario
 }
 
-// Refusal is the answer to a visitor in the place of a [Response].
-type Refusal struct {
+// refusal is the answer to a visitor in the place of a [Response].
+type refusal struct {
 	Error string `json:"error"`
 	Hint  string `json:"hint,omitempty"`
 }
@@ -52,16 +52,16 @@ const kind = "playground"
 func init() { suite.RegisterKind(kind, playKind) }
 
 // Answer plays the request in body on r, and returns the JSON of a [Response], or
-// of a [Refusal] and an error. The error is a [*RefusedError] where the request is
+// of a [refusal] and an error. The error is a [*RefusedError] where the request is
 // at fault, that of ctx where it has ended, or a defect of holdfast.
 func Answer(ctx context.Context, r suite.Runner, body []byte) ([]byte, error) {
 	out, err := answer(ctx, r, body)
-	var refused *RefusedError
+	var refused *refusedError
 	switch {
 	case errors.As(err, &refused):
-		out, _ = json.Marshal(Refusal{refused.Reason, refused.Hint}) // two texts
+		out, _ = json.Marshal(refusal{refused.Reason, refused.Hint}) // two texts
 	case err != nil:
-		out, _ = json.Marshal(Refusal{Error: "a defect of holdfast itself: " + input.Plain(err.Error()), Hint: "please report it, with the request and the version"})
+		out, _ = json.Marshal(refusal{Error: "a defect of holdfast itself: " + input.Plain(err.Error()), Hint: "please report it, with the request and the version"})
 	}
 	return out, err
 }
@@ -75,12 +75,12 @@ func answer(ctx context.Context, r suite.Runner, body []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	bounded, cancel := context.WithTimeout(ctx, AnswerTime)
+	bounded, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
 	alone, run, err := p.play(bounded, r, order{Request: request})
 	switch {
 	case err != nil && ctx.Err() == nil && bounded.Err() != nil:
-		return nil, &RefusedError{fmt.Sprintf("the run did not end within %v", AnswerTime), "the machine may be busy; holdfast run waits for longer"}
+		return nil, &refusedError{fmt.Sprintf("the run did not end within %v", answerTime), "the machine may be busy; holdfast run waits for longer"}
 	case err != nil:
 		return nil, err
 	}
@@ -112,7 +112,7 @@ func (p *plan) play(ctx context.Context, r suite.Runner, o order) (*outcome, *re
 	case a.Defect != "":
 		return nil, nil, errors.New(a.Defect)
 	case a.Run.Failure != "" && len(a.Out) == 0:
-		return nil, nil, &RefusedError{"the run did not end: " + input.Plain(a.Run.FailureReason()), fmt.Sprintf("a run may take %v of processor time here; holdfast run waits for longer", RunTime)}
+		return nil, nil, &refusedError{"the run did not end: " + input.Plain(a.Run.FailureReason()), fmt.Sprintf("a run may take %v of processor time here; holdfast run waits for longer", RunTime)}
 	}
 	out, err := suite.DecodeAs[outcome](a.Out)
 	if err != nil || out == nil {

@@ -113,7 +113,7 @@ func TestEverySliderOfTheCatalogue(t *testing.T) {
 			}
 			for _, stop := range []string{p.Stops[0], p.Stops[len(p.Stops)-1]} {
 				_, err := (Request{Scenario: s.Name, Lock: locks[0], Seed: 1, Set: map[string]string{p.Path: stop}}).plan()
-				if _, ok := errors.AsType[*RefusedError](err); ok {
+				if _, ok := errors.AsType[*refusedError](err); ok {
 					refused++
 				} else if err != nil {
 					t.Errorf("%s, %s = %s: %v", s.Name, p.Path, stop, err)
@@ -151,16 +151,16 @@ func TestRefusals(t *testing.T) {
 		`{` + good + `,"set":{"workload.lease":"\u001b[2J"}}`:                                                           "must be a time",
 		`{"scenario":"contention","lock":"reentrant","seed":9007199254740993}`:                                          "seed",
 		`{"scenario":"clock-drift","lock":"reentrant","seed":1,"set":{"faults[0].rate":"NaN"}}`:                         "a number from",
-		`{` + good + `,"set":{"workload.lease":"` + strings.Repeat("1", MaxRequest) + `s"}}`:                            "more than 8192 bytes",
+		`{` + good + `,"set":{"workload.lease":"` + strings.Repeat("1", maxRequest) + `s"}}`:                            "more than 8192 bytes",
 		`{` + good + `,"set":{"a":"1"` + many(maxSet) + `}}`:                                                            "more than 64 parameters",
 		`{"scenario":"contention","lock":"reentrant","seed":1,"set":{"workload.lease":"1s","workload.lease ":"` + `"}}`: "has no parameter",
 	} {
 		text, err := Answer(t.Context(), nil, []byte(body))
-		var why *RefusedError
+		var why *refusedError
 		if !errors.As(err, &why) || !strings.Contains(why.Reason, want) {
 			t.Errorf("%.100s: %v, want %q", body, err, want)
 		}
-		var got Refusal
+		var got refusal
 		if json.Unmarshal(text, &got) != nil || got.Error == "" || strings.ContainsAny(string(text), "<>\x1b") {
 			t.Errorf("%.100s: the answer is %s", body, text)
 		}
@@ -186,7 +186,7 @@ func (gone) Play(_ context.Context, jobs []suite.Job, got func(suite.Answer)) er
 // A run that takes too long is given up, with a reason and without its stacks.
 func TestARunThatDoesNotEnd(t *testing.T) {
 	text, err := Answer(t.Context(), gone{}, []byte(`{"scenario":"contention","lock":"reentrant","seed":1}`))
-	var why *RefusedError
+	var why *refusedError
 	if !errors.As(err, &why) || !strings.Contains(string(text), "no progress for 10s") || strings.Contains(string(text), "goroutine") {
 		t.Errorf("%v: %s", err, text)
 	}
@@ -226,8 +226,8 @@ func TestAnAnswerHasADeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begun := time.Now()
 		text, err := Answer(t.Context(), stuck{}, []byte(`{"scenario":"contention","lock":"reentrant","seed":1}`))
-		var why *RefusedError
-		if took := time.Since(begun); !errors.As(err, &why) || took != AnswerTime || !strings.Contains(string(text), "did not end within 40s") {
+		var why *refusedError
+		if took := time.Since(begun); !errors.As(err, &why) || took != answerTime || !strings.Contains(string(text), "did not end within 40s") {
 			t.Errorf("%v after %v: %s", err, took, text)
 		}
 	})
@@ -280,7 +280,7 @@ func FuzzRequest(f *testing.F) {
 		f.Add([]byte(body))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		var why *RefusedError
+		var why *refusedError
 		r, err := decode(body)
 		if err != nil {
 			if !errors.As(err, &why) {
@@ -306,7 +306,7 @@ func FuzzRequest(f *testing.F) {
 // The page must need nothing from elsewhere, and must show no text that was not
 // escaped.
 func TestThePageIsWhole(t *testing.T) {
-	for _, w := range []Where{OverHTTP, InBrowser} {
+	for _, w := range []where{overHTTP, InBrowser} {
 		files, err := Files(w)
 		must.Succeed(t, err)
 		page := string(files["index.html"])

@@ -26,8 +26,8 @@ type Request struct {
 // decode reads a request. The error is a [*RefusedError].
 func decode(body []byte) (Request, error) {
 	var r Request
-	if len(body) > MaxRequest {
-		return r, refuse("the request has more than %d bytes", MaxRequest)
+	if len(body) > maxRequest {
+		return r, refuse("the request has more than %d bytes", maxRequest)
 	}
 	if err := (input.JSON{}).Unmarshal(body, &r); err != nil {
 		return r, refuse("the request cannot be read: %s", err)
@@ -118,7 +118,7 @@ func (p *plan) change(src []byte) error {
 	p.source = string(changed)
 	p.scenario, err = scenarios.Parse(p.file(), changed)
 	if wrong, ok := errors.AsType[*scenarios.SourceError](err); ok {
-		return &RefusedError{input.Plain(wrong.Message), wrong.Hint}
+		return &refusedError{input.Plain(wrong.Message), wrong.Hint}
 	}
 	return err
 }

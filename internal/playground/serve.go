@@ -66,7 +66,7 @@ type handler struct {
 // Handler serves the page, and plays what it asks for. It answers requests whose
 // Host is the machine itself, from pages of its own alone.
 func Handler(r suite.Runner, atOnce int) (http.Handler, error) {
-	files, err := Files(OverHTTP)
+	files, err := Files(overHTTP)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +89,7 @@ func Handler(r suite.Runner, atOnce int) (http.Handler, error) {
 func guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for name, value := range map[string]string{
-			"Content-Security-Policy":      Policy(OverHTTP) + "; frame-ancestors 'none'",
+			"Content-Security-Policy":      policy(overHTTP) + "; frame-ancestors 'none'",
 			"X-Content-Type-Options":       "nosniff",
 			"X-Frame-Options":              "DENY",
 			"Referrer-Policy":              "no-referrer",
@@ -138,7 +138,7 @@ func asset(name string, text []byte) http.Handler {
 
 // sendRefusal answers without a run.
 func sendRefusal(w http.ResponseWriter, code int, reason string) {
-	text, _ := json.Marshal(Refusal{Error: reason}) // one text
+	text, _ := json.Marshal(refusal{Error: reason}) // one text
 	respond(w, code, text)
 }
 
@@ -154,7 +154,7 @@ func (h *handler) play(w http.ResponseWriter, r *http.Request) {
 		sendRefusal(w, http.StatusUnsupportedMediaType, "the request must be application/json")
 		return
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxRequest))
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxRequest))
 	if err != nil {
 		sendRefusal(w, http.StatusRequestEntityTooLarge, "the request is too long, or did not arrive")
 		return
@@ -172,7 +172,7 @@ func (h *handler) play(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	text, err := Answer(r.Context(), h.runner, body)
-	var refused *RefusedError
+	var refused *refusedError
 	switch {
 	case r.Context().Err() != nil: // the visitor is gone
 	case errors.As(err, &refused):

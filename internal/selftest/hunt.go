@@ -83,7 +83,7 @@ func (h Hunts) plan() ([]*hunt, error) {
 			return nil, &NothingToPlayError{m.Name, why}
 		}
 		for i := range h.Trials {
-			one.trials = append(one.trials, &Trial{FirstSeed: h.Seed + uint64(i)*uint64(h.Seeds), given: h.Seeds, hunt: one})
+			one.trials = append(one.trials, &huntTrial{FirstSeed: h.Seed + uint64(i)*uint64(h.Seeds), given: h.Seeds, hunt: one})
 		}
 		all = append(all, one)
 	}
@@ -94,7 +94,7 @@ func (h Hunts) plan() ([]*hunt, error) {
 type hunt struct {
 	campaign
 	pass   []suite.Job // one per scenario, in the order of the catalogue
-	trials []*Trial
+	trials []*huntTrial
 	passes int
 	kills  map[killer]int // the number of passes with each killer
 	// unknown counts the expected ok verdicts that were unknown. They kill
@@ -110,8 +110,8 @@ type killer struct {
 
 func (k killer) String() string { return fmt.Sprintf("%s in %s", k.property, k.scenario) }
 
-// Trial plays one mutant with its own seeds.
-type Trial struct {
+// huntTrial plays one mutant with its own seeds.
+type huntTrial struct {
 	FirstSeed uint64 `json:"first_seed"`
 	Seeds     int    `json:"seeds"` // played
 	Killed    bool   `json:"killed"`
@@ -124,10 +124,10 @@ type Trial struct {
 	hunt  *hunt
 }
 
-func (t *Trial) done() bool { return t.Killed || t.Seeds == t.given }
+func (t *huntTrial) done() bool { return t.Killed || t.Seeds == t.given }
 
 // next is one pass: every scenario once, with the trial's next seed.
-func (t *Trial) next() []suite.Job {
+func (t *huntTrial) next() []suite.Job {
 	var jobs []suite.Job
 	for _, j := range t.hunt.pass {
 		j.Seed = t.FirstSeed + uint64(t.Seeds)
@@ -137,7 +137,7 @@ func (t *Trial) next() []suite.Job {
 }
 
 // take adds the results of a pass. An interrupted pass counts for nothing.
-func (t *Trial) take(answers []*suite.Answer) {
+func (t *huntTrial) take(answers []*suite.Answer) {
 	for _, a := range answers {
 		if a == nil {
 			return
@@ -157,7 +157,7 @@ func (t *Trial) take(answers []*suite.Answer) {
 }
 
 // judge counts the expected ok verdicts of a run that are not ok.
-func (t *Trial) judge(a *suite.Answer) {
+func (t *huntTrial) judge(a *suite.Answer) {
 	for property, v := range a.Run.Verdicts {
 		if a.Run.Expected[property] != checker.OutcomeOK {
 			continue

@@ -30,14 +30,14 @@ type Placements struct {
 // prints.
 type PlacementRecord struct {
 	search.Header
-	Mutants []PlacementRow `json:"mutants"`
+	Mutants []placementRow `json:"mutants"`
 	Summary FoundCounts    `json:"summary"` // of the numbers of the placements
 	Flaws
 }
 
-// PlacementRow is the result for one mutant.
-type PlacementRow struct {
-	Sought
+// placementRow is the result for one mutant.
+type placementRow struct {
+	aim
 	// Placements is the number of the find in the order of the enumeration, 0 for a base
 	// without a fault.
 	Placements int              `json:"placements"`
@@ -52,7 +52,7 @@ type PlacementRow struct {
 func (p Placements) Play(ctx context.Context, pool workers.Pool, progress func(string)) (*PlacementRecord, error) {
 	began := time.Now()
 	p.originals = map[string]map[string]bool{}
-	r := &PlacementRecord{Header: search.NewHeader("gallery-exhaustive", ""), Mutants: []PlacementRow{}}
+	r := &PlacementRecord{Header: search.NewHeader("gallery-exhaustive", ""), Mutants: []placementRow{}}
 	var took []int
 	for _, m := range p.Mutants {
 		row, err := p.find(ctx, m, pool, progress)
@@ -71,8 +71,8 @@ func (p Placements) Play(ctx context.Context, pool workers.Pool, progress func(s
 }
 
 // find looks for one mutant.
-func (p Placements) find(ctx context.Context, m gallery.Mutant, pool workers.Pool, progress func(string)) (PlacementRow, error) {
-	row := PlacementRow{Sought: sought(m, NotFound)}
+func (p Placements) find(ctx context.Context, m gallery.Mutant, pool workers.Pool, progress func(string)) (placementRow, error) {
+	row := placementRow{aim: sought(m, NotFound)}
 	if ctx.Err() != nil {
 		row.Status = unfinished
 		return row, nil

@@ -10,11 +10,7 @@ import (
 
 // Missed names the mutants that no placement found, with the mistake of each.
 func (r *PlacementRecord) Missed() (names, hints []string) {
-	var all []Sought
-	for _, m := range r.Mutants {
-		all = append(all, m.Sought)
-	}
-	return mutantsWith(all, NotFound, "no single fault")
+	return mutantsWith(r.Mutants, NotFound, "no single fault")
 }
 
 // Text writes a table of the mutants and a summary.
@@ -32,7 +28,7 @@ func (r *PlacementRecord) print(w io.Writer, markdown bool) error {
 }
 
 // cells are the base, the number of the placement, and the find.
-func (m PlacementRow) cells() []string {
+func (m placementRow) cells() []string {
 	if m.Status != found {
 		return []string{"", "", m.Status}
 	}

@@ -43,7 +43,7 @@ func (s Searches) Play(ctx context.Context, pool workers.Pool, p Progress) (*Sea
 	for _, m := range s.Mutants {
 		one := &drawnSearch{campaign: campaign{mutant: m}, plan: plan}
 		for i := range s.Trials {
-			t := &SearchTrial{FirstSeed: s.Seed + uint64(i)*FarApart, given: s.Runs, of: one}
+			t := &searchTrial{FirstSeed: s.Seed + uint64(i)*FarApart, given: s.Runs, of: one}
 			one.trials = append(one.trials, t)
 			trials = append(trials, t)
 		}
@@ -62,11 +62,11 @@ func (s Searches) Play(ctx context.Context, pool workers.Pool, p Progress) (*Sea
 type drawnSearch struct {
 	campaign
 	plan   explore.Plan
-	trials []*SearchTrial
+	trials []*searchTrial
 }
 
-// SearchTrial is one exploration of a mutant, up to its first find.
-type SearchTrial struct {
+// searchTrial is one exploration of a mutant, up to its first find.
+type searchTrial struct {
 	FirstSeed uint64        `json:"first_seed"`
 	Runs      int           `json:"runs"` // played
 	Found     bool          `json:"found"`
@@ -78,10 +78,10 @@ type SearchTrial struct {
 	of    *drawnSearch
 }
 
-func (t *SearchTrial) done() bool { return t.Found || t.Runs >= t.given }
+func (t *searchTrial) done() bool { return t.Found || t.Runs >= t.given }
 
 // next is a stretch of the trial's runs.
-func (t *SearchTrial) next() []suite.Job {
+func (t *searchTrial) next() []suite.Job {
 	var jobs []suite.Job
 	for i := range min(stretch, t.given-t.Runs) {
 		j := explore.DrawnJob(i, t.of.mutant.Name, t.FirstSeed+uint64(t.Runs+i), t.of.plan)
@@ -93,7 +93,7 @@ func (t *SearchTrial) next() []suite.Job {
 
 // take adds the results of runs, up to the first find or the first interrupted
 // run.
-func (t *SearchTrial) take(answers []*suite.Answer) {
+func (t *searchTrial) take(answers []*suite.Answer) {
 	for _, a := range answers {
 		if a == nil || t.Found {
 			return

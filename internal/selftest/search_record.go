@@ -11,36 +11,36 @@ import (
 // command prints.
 type SearchRecord struct {
 	search.Header
-	Mutants []SearchRow    `json:"mutants"`
-	Summary SearchedCounts `json:"summary"`
+	Mutants []searchRow    `json:"mutants"`
+	Summary searchedCounts `json:"summary"`
 	Flaws
 }
 
-// SearchedCounts sums up.
-type SearchedCounts struct {
+// searchedCounts sums up.
+type searchedCounts struct {
 	FoundCounts
 	Runs int `json:"runs"` // the runs of all trials
 }
 
-// SearchRow is the result for one mutant.
-type SearchRow struct {
-	Sought
+// searchRow is the result for one mutant.
+type searchRow struct {
+	aim
 	Found int `json:"found"` // in so many trials
 	// Runs is the median of the runs until the first find; 0 if most trials had
 	// none.
 	Runs   int            `json:"median_runs"`
-	Causes []CauseRow     `json:"causes"` // those seen most often first
-	Trials []*SearchTrial `json:"trials"`
+	Causes []causeRow     `json:"causes"` // those seen most often first
+	Trials []*searchTrial `json:"trials"`
 }
 
-// CauseRow is a cause that no simpler cause of the same mutant explains.
-type CauseRow struct {
+// causeRow is a cause that no simpler cause of the same mutant explains.
+type causeRow struct {
 	search.Cause
 	Trials int `json:"trials"`
 }
 
 func newSearchRecord(searches []*drawnSearch) *SearchRecord {
-	r := &SearchRecord{Header: search.NewHeader("gallery-explore", ""), Mutants: []SearchRow{}}
+	r := &SearchRecord{Header: search.NewHeader("gallery-explore", ""), Mutants: []searchRow{}}
 	var medians []int
 	for _, s := range searches {
 		m := s.row()
@@ -58,8 +58,8 @@ func newSearchRecord(searches []*drawnSearch) *SearchRecord {
 	return r
 }
 
-func (s *drawnSearch) row() SearchRow {
-	m := SearchRow{Sought: sought(s.mutant, NotFound), Causes: []CauseRow{}, Trials: s.trials}
+func (s *drawnSearch) row() searchRow {
+	m := searchRow{aim: sought(s.mutant, NotFound), Causes: []causeRow{}, Trials: s.trials}
 	var runs []int
 	var causes []explore.Found
 	over := true
@@ -82,7 +82,7 @@ func (s *drawnSearch) row() SearchRow {
 		m.Runs = runs[at]
 	}
 	for _, c := range explore.Distinct(folded(causes)) {
-		m.Causes = append(m.Causes, CauseRow{c.Cause, c.Count})
+		m.Causes = append(m.Causes, causeRow{c.Cause, c.Count})
 	}
 	return m
 }
@@ -104,9 +104,5 @@ func folded(causes []explore.Found) []explore.Found {
 
 // Missed names the mutants that no trial found, with the mistake of each.
 func (r *SearchRecord) Missed() (names, hints []string) {
-	var all []Sought
-	for _, m := range r.Mutants {
-		all = append(all, m.Sought)
-	}
-	return mutantsWith(all, NotFound, "no drawn scenario")
+	return mutantsWith(r.Mutants, NotFound, "no drawn scenario")
 }

@@ -22,7 +22,7 @@ func (r *SearchRecord) print(w io.Writer, markdown bool) error {
 }
 
 // cells are the trials with a find, the median, and the find.
-func (m SearchRow) cells() []string {
+func (m searchRow) cells() []string {
 	if m.Found == 0 {
 		return []string{fmt.Sprintf("0 of %d", len(m.Trials)), "", m.Status}
 	}

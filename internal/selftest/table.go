@@ -16,8 +16,8 @@ const (
 	NotFound = "not found"
 )
 
-// Sought is a mutant that was looked for.
-type Sought struct {
+// aim is a mutant that was looked for.
+type aim struct {
 	Name    string `json:"name"`
 	Of      string `json:"of"`
 	Class   int    `json:"class"`
@@ -27,8 +27,8 @@ type Sought struct {
 	Status string `json:"status"`
 }
 
-func sought(m gallery.Mutant, status string) Sought {
-	return Sought{m.Name, m.Of, m.Class, m.Mistake, status}
+func sought(m gallery.Mutant, status string) aim {
+	return aim{m.Name, m.Of, m.Class, m.Mistake, status}
 }
 
 // FoundCounts sums up a search for mutants.
@@ -63,11 +63,14 @@ func (c *FoundCounts) measure(took []int) {
 	}
 }
 
+// mutant returns the aim of a row that embeds it.
+func (a aim) mutant() aim { return a }
+
 // mutantsWith names the mutants with a status, each with a hint: the words for it, the name and
 // the mistake.
-func mutantsWith(all []Sought, status, words string) (names, hints []string) {
-	for _, m := range all {
-		if m.Status == status {
+func mutantsWith[R interface{ mutant() aim }](rows []R, status, words string) (names, hints []string) {
+	for _, r := range rows {
+		if m := r.mutant(); m.Status == status {
 			names = append(names, m.Name)
 			hints = append(hints, fmt.Sprintf("%s shows what is wrong with %s: %s", words, m.Name, m.Mistake))
 		}

@@ -16,13 +16,13 @@ import (
 // prints.
 type TrackRecord struct {
 	search.Header
-	Mutants []MutantRow   `json:"mutants"`
-	Summary GalleryCounts `json:"summary"`
+	Mutants []mutantRow   `json:"mutants"`
+	Summary galleryCounts `json:"summary"`
 	Flaws
 }
 
-// GalleryCounts sums up.
-type GalleryCounts struct {
+// galleryCounts sums up.
+type galleryCounts struct {
 	Mutants  int `json:"mutants"`
 	Killed   int `json:"killed"`
 	Survived int `json:"survived"`
@@ -31,9 +31,9 @@ type GalleryCounts struct {
 	Runs  int      `json:"runs"`
 }
 
-// MutantRow is the result for one mutant.
-type MutantRow struct {
-	Sought
+// mutantRow is the result for one mutant.
+type mutantRow struct {
+	aim
 	Cause   string    `json:"cause"`
 	Shipped string    `json:"shipped"`
 	Passes  int       `json:"passes"` // over the scenarios, in all trials
@@ -41,11 +41,11 @@ type MutantRow struct {
 	Killers []KillRow `json:"killed_by"`
 	// Seeds, VirtualMS and WallMS are the medians of the trials until the first
 	// kill. Seeds is 0 if most trials had none.
-	Seeds     int      `json:"median_seeds"`
-	VirtualMS float64  `json:"median_virtual_ms"`
-	WallMS    float64  `json:"median_wall_ms"`
-	Trials    []*Trial `json:"trials"`
-	Unknown   []string `json:"unknown,omitempty"` // verdicts that were to be ok
+	Seeds     int          `json:"median_seeds"`
+	VirtualMS float64      `json:"median_virtual_ms"`
+	WallMS    float64      `json:"median_wall_ms"`
+	Trials    []*huntTrial `json:"trials"`
+	Unknown   []string     `json:"unknown,omitempty"` // verdicts that were to be ok
 }
 
 // KillRow is a killer of a mutant, with the number of its passes.
@@ -61,7 +61,7 @@ const (
 )
 
 func newTrackRecord(hunts []*hunt) *TrackRecord {
-	r := &TrackRecord{Header: search.NewHeader("gallery", ""), Mutants: []MutantRow{}}
+	r := &TrackRecord{Header: search.NewHeader("gallery", ""), Mutants: []mutantRow{}}
 	for _, h := range hunts {
 		m := h.row()
 		r.Mutants = append(r.Mutants, m)
@@ -82,9 +82,9 @@ func newTrackRecord(hunts []*hunt) *TrackRecord {
 	return r
 }
 
-func (h *hunt) row() MutantRow {
-	m := MutantRow{
-		Sought: sought(h.mutant, unfinished), Cause: gallery.Causes[h.mutant.Class], Shipped: h.mutant.Shipped,
+func (h *hunt) row() mutantRow {
+	m := mutantRow{
+		aim: sought(h.mutant, unfinished), Cause: gallery.Causes[h.mutant.Class], Shipped: h.mutant.Shipped,
 		Passes: h.passes, Runs: h.passes * len(h.pass), Killers: []KillRow{}, Trials: h.trials,
 	}
 	for _, c := range h.ordered(h.kills) {
@@ -95,11 +95,11 @@ func (h *hunt) row() MutantRow {
 	}
 	if len(m.Killers) > 0 {
 		m.Status = killed
-	} else if !slices.ContainsFunc(h.trials, func(t *Trial) bool { return !t.done() }) {
+	} else if !slices.ContainsFunc(h.trials, func(t *huntTrial) bool { return !t.done() }) {
 		m.Status = Survived
 	}
-	over := slices.DeleteFunc(slices.Clone(h.trials), func(t *Trial) bool { return !t.done() })
-	slices.SortStableFunc(over, func(a, b *Trial) int { // trials without a kill come last
+	over := slices.DeleteFunc(slices.Clone(h.trials), func(t *huntTrial) bool { return !t.done() })
+	slices.SortStableFunc(over, func(a, b *huntTrial) int { // trials without a kill come last
 		if a.Killed != b.Killed {
 			return map[bool]int{true: -1, false: 1}[a.Killed]
 		}
@@ -107,20 +107,20 @@ func (h *hunt) row() MutantRow {
 	})
 	if n := len(over); n > 0 && over[midpoint(n)].Killed {
 		m.Seeds = over[midpoint(n)].Seeds
-		var hits []*Trial
+		var hits []*huntTrial
 		for _, t := range over {
 			if t.Killed {
 				hits = append(hits, t)
 			}
 		}
-		m.VirtualMS = median(hits, func(t *Trial) float64 { return t.VirtualMS })
-		m.WallMS = median(hits, func(t *Trial) float64 { return t.WallMS })
+		m.VirtualMS = median(hits, func(t *huntTrial) float64 { return t.VirtualMS })
+		m.WallMS = median(hits, func(t *huntTrial) float64 { return t.WallMS })
 	}
 	return m
 }
 
 // median is the lower one of an even number.
-func median(trials []*Trial, of func(*Trial) float64) float64 {
+func median(trials []*huntTrial, of func(*huntTrial) float64) float64 {
 	var all []float64
 	for _, t := range trials {
 		all = append(all, of(t))

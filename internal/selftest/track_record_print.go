@@ -22,7 +22,7 @@ func (r *TrackRecord) Text(w io.Writer) error {
 	}
 	fmt.Fprintln(w)
 	for class, cause := range gallery.Causes {
-		if slices.ContainsFunc(r.Mutants, func(m MutantRow) bool { return m.Class == class }) {
+		if slices.ContainsFunc(r.Mutants, func(m mutantRow) bool { return m.Class == class }) {
 			fmt.Fprintf(w, "class %d: %s\n", class, cause)
 		}
 	}
@@ -32,7 +32,7 @@ func (r *TrackRecord) Text(w io.Writer) error {
 
 // cells are the killer of the mutant, the number of other killers, and the
 // medians.
-func (m MutantRow) cells() []string {
+func (m mutantRow) cells() []string {
 	if m.Status != killed {
 		return []string{m.Status, "", "", "", ""}
 	}

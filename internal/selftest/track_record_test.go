@@ -12,7 +12,7 @@ func TestNoMutationScoreBeforeTheEnd(t *testing.T) {
 	if r := newTrackRecord([]*hunt{hit}); r.Summary.Score == nil || *r.Summary.Score != 1 {
 		t.Errorf("all killed: %+v", r.Summary)
 	}
-	if r := newTrackRecord([]*hunt{hit, {trials: []*Trial{{given: 1}}}}); r.Summary.Killed != 1 || r.Summary.Score != nil {
+	if r := newTrackRecord([]*hunt{hit, {trials: []*huntTrial{{given: 1}}}}); r.Summary.Killed != 1 || r.Summary.Score != nil {
 		t.Errorf("one is open: %+v", r.Summary)
 	}
 }

@@ -90,7 +90,7 @@ func variationPath(scenario, lock string, seed uint64) string {
 
 // keep writes the varied scenarios of seeds with unexpected verdicts. It removes
 // a directory that stayed empty.
-func (v Variations) keep(found []Surprise) error {
+func (v Variations) keep(found []surprise) error {
 	if v.Out == "" {
 		return nil
 	}

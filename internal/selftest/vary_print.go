@@ -51,9 +51,9 @@ func (t *Tally) Markdown(w io.Writer) error {
 
 // table has the sums last.
 func (t *Tally) table() search.Table {
-	sum := TallyRow{Property: "all"}
+	sum := tallyRow{Property: "all"}
 	all := [][]string{{"property", "verdicts", "ok", "violated, as expected", "false alarms", "missed", "unknown"}}
-	row := func(r TallyRow) {
+	row := func(r tallyRow) {
 		cells := []string{string(r.Property)}
 		for _, n := range []int{r.Verdicts, r.OK, r.Violated, r.FalseAlarms, r.Missed, r.Unknown} {
 			cells = append(cells, strconv.Itoa(n))

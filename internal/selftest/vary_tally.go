@@ -20,12 +20,12 @@ type Tally struct {
 	Locks     int        `json:"locks"`
 	Skipped   int        `json:"skipped"` // pairs of scenario and lock that do not apply
 	Verdicts  int        `json:"verdicts"`
-	Property  []TallyRow `json:"properties"`
+	Property  []tallyRow `json:"properties"`
 	// FalseAlarms, Missed and Unknown count the unexpected verdicts.
 	FalseAlarms int        `json:"false_alarms"`
 	Missed      int        `json:"missed"`
 	Unknown     int        `json:"unknown"`
-	Surprises   []Surprise `json:"surprises"` // those verdicts, by seed
+	Surprises   []surprise `json:"surprises"` // those verdicts, by seed
 	Defects     []string   `json:"defects,omitempty"`
 	VirtualMS   float64    `json:"virtual_ms"`
 	WallMS      float64    `json:"wall_ms"`
@@ -33,8 +33,8 @@ type Tally struct {
 	files map[string]string
 }
 
-// TallyRow counts the verdicts on one property.
-type TallyRow struct {
+// tallyRow counts the verdicts on one property.
+type tallyRow struct {
 	Property    checker.Property `json:"property"`
 	Verdicts    int              `json:"verdicts"`
 	OK          int              `json:"ok"`       // as expected
@@ -44,8 +44,8 @@ type TallyRow struct {
 	Unknown     int              `json:"unknown"`
 }
 
-// Surprise is an unexpected verdict.
-type Surprise struct {
+// surprise is an unexpected verdict.
+type surprise struct {
 	Seed     uint64           `json:"seed"`
 	Scenario string           `json:"scenario"`
 	Lock     string           `json:"lock"`
@@ -70,10 +70,10 @@ func newTally(v Variations) *Tally {
 		Header: search.NewHeader("vary", ""), Seeds: v.Seeds,
 		Scenarios: distinct(v.Cells, func(j suite.Job) string { return j.Scenario }),
 		Locks:     distinct(v.Cells, func(j suite.Job) string { return j.Lock }),
-		Surprises: []Surprise{}, files: map[string]string{},
+		Surprises: []surprise{}, files: map[string]string{},
 	}
 	for _, p := range checker.Properties() {
-		t.Property = append(t.Property, TallyRow{Property: p.Name})
+		t.Property = append(t.Property, tallyRow{Property: p.Name})
 	}
 	for _, j := range v.Cells {
 		t.files[j.Scenario] = j.File
@@ -135,7 +135,7 @@ func (t *Tally) add(a suite.Answer) {
 			row.Unknown++
 			t.Unknown++
 		}
-		t.Surprises = append(t.Surprises, Surprise{
+		t.Surprises = append(t.Surprises, surprise{
 			Seed: r.Seed, Scenario: r.Scenario, Lock: r.Lock, Property: row.Property, Kind: kind, Verdict: v,
 			Expected: r.Expected[row.Property], Class: r.ExpectedClass[row.Property], History: r.History, File: t.files[r.Scenario],
 		})
@@ -158,6 +158,6 @@ func kindOf(v checker.Verdict, want checker.Outcome, class string) string {
 
 // finish sorts results that came in any order.
 func (t *Tally) finish() {
-	slices.SortStableFunc(t.Surprises, func(a, b Surprise) int { return cmp.Compare(a.Seed, b.Seed) })
+	slices.SortStableFunc(t.Surprises, func(a, b surprise) int { return cmp.Compare(a.Seed, b.Seed) })
 	slices.Sort(t.Defects)
 }

@@ -17,8 +17,8 @@ const (
 	maxCount     = 20
 )
 
-// Axis is a parameter and the values it takes, in ascending order.
-type Axis struct {
+// axis is a parameter and the values it takes, in ascending order.
+type axis struct {
 	Param  Param
 	Values []Value
 	Log    bool // the values are evenly far apart by their ratio
@@ -29,16 +29,16 @@ type Axis struct {
 // "pause=5s,8s,10s". Values between the ends are rounded, to three digits where that tells them
 // apart. An
 // error says what is wrong, with a hint in a line of its own.
-func parseAxis(over string) (Axis, error) {
+func parseAxis(over string) (axis, error) {
 	name, text, ok := strings.Cut(over, "=")
 	if !ok || name == "" || text == "" {
-		return Axis{}, fmt.Errorf("%q is no parameter with its values\nhint: such as lag=1ms..500ms:10, lag=1ms~500ms:10 (by ratio) or pause=5s,8s,10s", over)
+		return axis{}, fmt.Errorf("%q is no parameter with its values\nhint: such as lag=1ms..500ms:10, lag=1ms~500ms:10 (by ratio) or pause=5s,8s,10s", over)
 	}
 	p, err := findParam(name)
 	if err != nil {
-		return Axis{}, err
+		return axis{}, err
 	}
-	a := Axis{Param: p}
+	a := axis{Param: p}
 	switch {
 	case strings.Contains(text, ".."):
 		err = a.between(strings.SplitN(text, "..", 2))
@@ -49,13 +49,13 @@ func parseAxis(over string) (Axis, error) {
 		err = a.list(strings.Split(text, ","))
 	}
 	if err != nil {
-		return Axis{}, fmt.Errorf("%s: %w", over, err)
+		return axis{}, fmt.Errorf("%s: %w", over, err)
 	}
 	return a, nil
 }
 
 // list fills in values that are given one by one.
-func (a *Axis) list(words []string) error {
+func (a *axis) list(words []string) error {
 	for _, w := range words {
 		v, err := a.Param.parse(w)
 		if err != nil {
@@ -76,7 +76,7 @@ func (a *Axis) list(words []string) error {
 }
 
 // between fills in a range, "500ms" or "500ms:10" being its second end.
-func (a *Axis) between(ends []string) error {
+func (a *axis) between(ends []string) error {
 	last, count, counted := strings.Cut(ends[1], ":")
 	lo, err := a.Param.parse(ends[0])
 	if err != nil {
@@ -109,7 +109,7 @@ func (a *Axis) between(ends []string) error {
 
 // steps returns up to steps values from lo to hi. Rounding makes some of them
 // equal.
-func (a *Axis) steps(lo, hi Value, steps, digits int) []Value {
+func (a *axis) steps(lo, hi Value, steps, digits int) []Value {
 	var values []Value
 	for i := range steps {
 		v := a.part(lo, hi, float64(i)/float64(steps-1), digits)
@@ -122,7 +122,7 @@ func (a *Axis) steps(lo, hi Value, steps, digits int) []Value {
 
 // part is the value at a part of the way from lo to hi, which is exact at
 // either end and rounded between.
-func (a *Axis) part(lo, hi Value, at float64, digits int) Value {
+func (a *axis) part(lo, hi Value, at float64, digits int) Value {
 	switch {
 	case at <= 0:
 		return lo

@@ -7,9 +7,9 @@ import (
 	"github.com/holdfast-go/holdfast/faults"
 )
 
-// Boundary is the beginning of overlaps. It lies between a value of the first axis at
+// boundary is the beginning of overlaps. It lies between a value of the first axis at
 // which no run has one, and the next, at which every run has one.
-type Boundary struct {
+type boundary struct {
 	Second  *Value `json:"second,omitempty"` // the value of the second axis
 	Without Value  `json:"without"`
 	With    Value  `json:"with"`
@@ -33,24 +33,24 @@ func (p *Plan) random() bool {
 // bracket looks for two neighbours, one without any overlap and one with nothing
 // else, among the counts of an axis. ok is false when there are none: it
 // overlaps nowhere, or everywhere, or as chance has it.
-func bracket(values []Value, counts []Count) (b Boundary, ok bool) {
+func bracket(values []Value, counts []Count) (b boundary, ok bool) {
 	for i := 1; i < len(values); i++ {
 		low, high := i-1, i
 		if counts[low].Overlaps > 0 { // a long lease is safer than a short one
 			low, high = high, low
 		}
 		if counts[low].never() && counts[high].always() {
-			return Boundary{Without: values[low], With: values[high], CountWithout: counts[low], CountWith: counts[high]}, true
+			return boundary{Without: values[low], With: values[high], CountWithout: counts[low], CountWith: counts[high]}, true
 		}
 	}
-	return Boundary{}, false
+	return boundary{}, false
 }
 
 // bisect narrows b until its sides are no farther apart than resolution, or
 // one for a number of things. play plays a value. It assumes that the hazard
 // only grows from one side to the other. It stops early at a value where only
 // some of the runs overlap, because chance decides from there on.
-func (a Axis) bisect(b Boundary, resolution Value, play func(Value) (Count, error)) (Boundary, error) {
+func (a axis) bisect(b boundary, resolution Value, play func(Value) (Count, error)) (boundary, error) {
 	if a.Param.Count {
 		resolution = max(resolution, 1)
 	}
@@ -78,7 +78,7 @@ func (a Axis) bisect(b Boundary, resolution Value, play func(Value) (Count, erro
 }
 
 // middle is a value between two, with as few digits as tell it from both.
-func (a Axis) middle(x, y Value) Value {
+func (a axis) middle(x, y Value) Value {
 	lo, hi := min(x, y), max(x, y)
 	mid := float64(lo) + float64(hi-lo)/2
 	for digits := 2; digits < 19 && !a.Param.Count; digits++ {
@@ -91,19 +91,19 @@ func (a Axis) middle(x, y Value) Value {
 }
 
 // resolution is the distance at which a bisection ends by default: half a percent.
-func (b Boundary) resolution() Value { return max(1, max(abs(b.With), abs(b.Without))/200) }
+func (b boundary) resolution() Value { return max(1, max(abs(b.With), abs(b.Without))/200) }
 
 func abs(v Value) Value { return max(v, -v) }
 
-// Boundary finds where overlaps begin, for every value of the second axis:
+// boundary finds where overlaps begin, for every value of the second axis:
 // between which of the values that were played, and then by bisection.
 // Resolution 0 is half a percent. Where chance decides there is no boundary.
-func (r *Result) boundaries(resolution Value, play func(Point) (Count, error)) ([]Boundary, error) {
+func (r *Result) boundaries(resolution Value, play func(Point) (Count, error)) ([]boundary, error) {
 	if r.plan.random() {
 		return nil, nil
 	}
 	first := r.plan.Axes[0]
-	var found []Boundary
+	var found []boundary
 	points := r.plan.Points()
 	for from := 0; from < len(points); from += len(first.Values) {
 		var counts []Count

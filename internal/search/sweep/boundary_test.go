@@ -63,11 +63,11 @@ func TestNoBoundary(t *testing.T) {
 func TestBisectStops(t *testing.T) {
 	a, err := parseAxis("replicas=1..3")
 	must.Succeed(t, err)
-	b, err := a.bisect(Boundary{Without: 1, With: 2}, 0, func(Value) (Count, error) { return Count{}, errors.New("played") })
+	b, err := a.bisect(boundary{Without: 1, With: 2}, 0, func(Value) (Count, error) { return Count{}, errors.New("played") })
 	if err != nil || b.Without != 1 || b.With != 2 {
 		t.Errorf("neighbours: %+v, %v", b, err)
 	}
-	if _, err := a.bisect(Boundary{Without: 1, With: 9}, 0, func(Value) (Count, error) { return Count{Runs: 3, OverlapsUnknown: 3}, nil }); err == nil {
+	if _, err := a.bisect(boundary{Without: 1, With: 9}, 0, func(Value) (Count, error) { return Count{Runs: 3, OverlapsUnknown: 3}, nil }); err == nil {
 		t.Error("a value of which nothing is known counts as one without an overlap")
 	}
 }
@@ -94,7 +94,7 @@ func TestChanceHasNoBoundary(t *testing.T) {
 	a, err := parseAxis("pause=1s,12s")
 	must.Succeed(t, err)
 	never, always := Count{Runs: 9}, Count{Runs: 9, Overlaps: 9}
-	b, err := a.bisect(Boundary{Without: a.Values[0], With: a.Values[1], CountWithout: never, CountWith: always}, 1, func(Value) (Count, error) {
+	b, err := a.bisect(boundary{Without: a.Values[0], With: a.Values[1], CountWithout: never, CountWith: always}, 1, func(Value) (Count, error) {
 		return Count{Runs: 9, Overlaps: 3}, nil
 	})
 	if err != nil || b.CountWith != always || b.With != a.Values[1] {

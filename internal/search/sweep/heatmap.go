@@ -57,7 +57,7 @@ func (r *Result) heatMap() ([]byte, error) {
 }
 
 // nominal has a tick for each value, at its place in the order.
-func nominal(a Axis) plot.Ticker {
+func nominal(a axis) plot.Ticker {
 	var ticks []plot.Tick
 	for i, v := range a.Values {
 		ticks = append(ticks, plot.Tick{Value: float64(i), Label: a.tick(float64(v))})

@@ -51,10 +51,10 @@ func (r *Result) curve() ([]byte, error) {
 		name   string
 		colour color.NRGBA
 		dashed bool
-		chance func(ResultPoint) Chance
+		chance func(resultPoint) chance
 	}{
-		{"two holders at once", chart.Blue, false, func(p ResultPoint) Chance { return p.Overlap }},
-		{"an update is lost", red, true, func(p ResultPoint) Chance { return p.LostUpdate }},
+		{"two holders at once", chart.Blue, false, func(p resultPoint) chance { return p.Overlap }},
+		{"an update is lost", red, true, func(p resultPoint) chance { return p.LostUpdate }},
 	} {
 		low, high, err := r.draw(p, s.name, s.colour, s.dashed, s.chance)
 		if err != nil {
@@ -110,7 +110,7 @@ func sheet(title string) *plot.Plot {
 }
 
 // draw draws one series and returns how far its band reaches.
-func (r *Result) draw(p *plot.Plot, name string, colour color.NRGBA, dashed bool, chance func(ResultPoint) Chance) (bottom, top float64, err error) {
+func (r *Result) draw(p *plot.Plot, name string, colour color.NRGBA, dashed bool, chance func(resultPoint) chance) (bottom, top float64, err error) {
 	var line, band, back plotter.XYs
 	bottom = 1
 	for i, point := range r.Points {

@@ -11,7 +11,7 @@ type Result struct {
 	// Over are the axes as they were given, and Axes the values that came of
 	// them: nanoseconds, or a number of things.
 	Over []string     `json:"over"`
-	Axes []ResultAxis `json:"axes"`
+	Axes []axisValues `json:"axes"`
 	// Seeds are played at every point, the same ones, counting up from Seed. Shard i
 	// of n plays the first seed plus i-1, and then every n-th one.
 	Seed  uint64 `json:"seed"`
@@ -20,41 +20,41 @@ type Result struct {
 	Counts []Count `json:"counts"`
 	// Points are the same with the probabilities; they follow from the rest. The
 	// shards among Shards have none.
-	Points []ResultPoint `json:"points,omitempty"`
+	Points []resultPoint `json:"points,omitempty"`
 	// Boundaries are where overlaps begin, one for each value of the second
 	// axis that has one. Of a part of the shards they are not known.
-	Boundaries []Boundary `json:"boundaries,omitempty"`
+	Boundaries []boundary `json:"boundaries,omitempty"`
 	// Shards are those that these results add up, in order.
 	Shards []*Result `json:"shards,omitempty"`
 
 	plan *Plan
 }
 
-// ResultAxis is an axis of a result.
-type ResultAxis struct {
+// axisValues is an axis of a result.
+type axisValues struct {
 	Param  string  `json:"param"`
 	Values []Value `json:"values"`
 }
 
-// ResultPoint is one point, with how likely an overlap and a lost update are
+// resultPoint is one point, with how likely an overlap and a lost update are
 // there; the intervals are Wilson's, of 95 %.
-type ResultPoint struct {
+type resultPoint struct {
 	At []string `json:"at"` // the values, as the command line has them
 	Count
-	Overlap    Chance `json:"overlap"`
-	LostUpdate Chance `json:"lost_update"`
+	Overlap    chance `json:"overlap"`
+	LostUpdate chance `json:"lost_update"`
 }
 
-// Chance is a probability and its interval.
-type Chance struct {
+// chance is a probability and its interval.
+type chance struct {
 	Share float64 `json:"share"`
 	Low   float64 `json:"low"`
 	High  float64 `json:"high"`
 }
 
-func chanceOf(p proportion) Chance {
+func chanceOf(p proportion) chance {
 	low, high := p.interval()
-	return Chance{p.share(), low, high}
+	return chance{p.share(), low, high}
 }
 
 // InterruptedWords say that a result is interrupted.
@@ -71,7 +71,7 @@ func newResult(o Options) (*Result, error) {
 		Scenario: o.Plan.Scenario.Name, Source: string(src), Lock: o.Lock, Over: o.Over, Seed: o.Seed, Seeds: o.Seeds, plan: o.Plan,
 	}
 	for _, a := range o.Plan.Axes {
-		r.Axes = append(r.Axes, ResultAxis{a.Param.Name, a.Values})
+		r.Axes = append(r.Axes, axisValues{a.Param.Name, a.Values})
 	}
 	r.take(make([]Count, len(o.Plan.Points())))
 	return r, nil
@@ -82,7 +82,7 @@ func (r *Result) take(counts []Count) {
 	r.Counts, r.Points = counts, nil
 	for i, at := range r.plan.Points() {
 		c := counts[i]
-		point := ResultPoint{Count: c, Overlap: chanceOf(c.overlap()), LostUpdate: chanceOf(c.lostUpdate())}
+		point := resultPoint{Count: c, Overlap: chanceOf(c.overlap()), LostUpdate: chanceOf(c.lostUpdate())}
 		for j, a := range r.plan.Axes {
 			point.At = append(point.At, a.Param.format(at[j]))
 		}

@@ -35,7 +35,7 @@ func made(t *testing.T, over []string, overlaps ...int) *Result {
 func TestResultIsReadAgain(t *testing.T) {
 	r := made(t, []string{"pause=5s,8s,10s", "lease=8s,10s"}, 0, 3, 9, 0, 1, 10)
 	second := r.plan.Points()[0][1]
-	r.Boundaries = []Boundary{{Second: &second, Without: 5, With: 6, CountWithout: Count{Runs: 10}, CountWith: Count{Runs: 10, Overlaps: 10}}}
+	r.Boundaries = []boundary{{Second: &second, Without: 5, With: 6, CountWithout: Count{Runs: 10}, CountWith: Count{Runs: 10, Overlaps: 10}}}
 	doc, err := json.Marshal(r)
 	must.Succeed(t, err)
 	again, err := Kind.Decode(doc)

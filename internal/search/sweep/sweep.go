@@ -14,7 +14,7 @@ const maxPoints = 2500
 // Plan is a scenario to sweep over one parameter or two.
 type Plan struct {
 	Scenario *scenarios.Scenario
-	Axes     []Axis
+	Axes     []axis
 }
 
 // Point is a value for each axis.

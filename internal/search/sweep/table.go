@@ -64,7 +64,7 @@ func (r *Result) Sentences() []string {
 
 // everywhere reports whether there were overlaps at every point.
 func (r *Result) everywhere() bool {
-	return !slices.ContainsFunc(r.Points, func(p ResultPoint) bool { return p.Overlaps == 0 })
+	return !slices.ContainsFunc(r.Points, func(p resultPoint) bool { return p.Overlaps == 0 })
 }
 
 // bounded is the point without an overlap that the most runs were played at, -1

@@ -9,7 +9,7 @@ import (
 )
 
 // ticks labels an axis in the units people use.
-func (a Axis) ticks(lo, hi float64) []plot.Tick {
+func (a axis) ticks(lo, hi float64) []plot.Tick {
 	if a.Log {
 		return logTicks(lo, hi, a.tick)
 	}
@@ -20,7 +20,7 @@ func (a Axis) ticks(lo, hi float64) []plot.Tick {
 	return evenTicks(lo, hi, unit, a.tick)
 }
 
-func (a Axis) tick(x float64) string {
+func (a axis) tick(x float64) string {
 	if a.Param.Count {
 		if x != math.Trunc(x) {
 			return ""

@@ -80,7 +80,7 @@ func leftOut(unknown int) string {
 }
 
 // boundaryWords says where overlaps begin.
-func (p *Plan) boundaryWords(b Boundary) string {
+func (p *Plan) boundaryWords(b boundary) string {
 	first := p.Axes[0].Param
 	in := ""
 	if b.Second != nil {
