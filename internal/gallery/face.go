@@ -88,7 +88,6 @@ func faced(mask func(f *face)) opening {
 	}
 }
 
-// masked are the lockers of a process behind faces.
 type masked struct {
 	Locks
 	mask func(f *face)

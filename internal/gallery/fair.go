@@ -56,7 +56,6 @@ redis.call('pexpire', KEYS[3], 2 * ARGV[3])
 return 0
 `
 
-// fairQuit takes an owner out of the queue.
 const fairQuit = `redis.call('hdel', KEYS[1], ARGV[1]) return redis.call('hdel', KEYS[2], ARGV[1])`
 
 // OpenFairQueue opens the lock [FairQueue] in one client process.
@@ -77,7 +76,6 @@ func fairLocks(p Process, take string) smallLocks {
 	}}
 }
 
-// queued is the fair lock with its script edited.
 func queued(p Process) (Locks, error) {
 	take := fairTake
 	for _, e := range p.edits {

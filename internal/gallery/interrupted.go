@@ -6,7 +6,6 @@ import (
 	"github.com/holdfast-go/holdfast/lock"
 )
 
-// interrupted are the mistakes about callers that give up.
 var interrupted = openings{
 	"unlock-obeys-cancelled-context": faced(func(f *face) {
 		f.unlock = func(ctx context.Context) (int, error) {

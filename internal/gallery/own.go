@@ -82,7 +82,6 @@ func owned(build func(s *small)) opening {
 	return func(p Process) (Locks, error) { return smallLocks{p, build}, nil }
 }
 
-// smallLocks makes the small locks of a process.
 type smallLocks struct {
 	p     Process
 	build func(s *small)

@@ -59,7 +59,6 @@ type wire struct {
 // sent is a script whose source has passed.
 type sent struct{ script, sha string }
 
-// request is one command on its way.
 type request struct {
 	redis.Cmder
 	script string // which one it runs, see acquireScript; empty for another command
@@ -78,7 +77,6 @@ func (r *request) answer(v any) bool {
 	return false
 }
 
-// fail sets the error of a request that is not sent.
 func (r *request) fail(err error) bool {
 	r.SetErr(err)
 	return false
@@ -200,7 +198,6 @@ func scriptOf(src string) string {
 	return "another"
 }
 
-// edited is the base with changed scripts.
 var edited = wired(func(p Process) *wire { return &wire{edits: p.edits} })
 
 // wired is the base with hooks between it and its servers, one each. newWire is
@@ -225,7 +222,6 @@ func Overhear(clients []redis.UniversalClient) {
 	hook(Process{Clients: clients}, func(Process) *wire { return &wire{} })
 }
 
-// with is the base with other options.
 func with(opts ...lock.Option) opening {
 	return func(p Process) (Locks, error) { return p.Base(p.Clients, opts...) }
 }

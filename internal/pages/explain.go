@@ -15,7 +15,6 @@ import (
 	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
 
-// errUnknown means that a word names nothing.
 var errUnknown = errors.New("nothing has this name")
 
 // kinds are the kinds of names, with the rows of each list.
@@ -106,7 +105,6 @@ func Explain(w io.Writer, word string) error {
 	return p.err
 }
 
-// sheet is a text under construction.
 type sheet struct {
 	printer
 	parts int
@@ -143,7 +141,6 @@ func (p *sheet) line(heading, text string) {
 	p.print("\n")
 }
 
-// few names the first of many names.
 func few(all []string) string {
 	const most = 8
 	if len(all) > most {
@@ -181,7 +178,6 @@ func lock(p *sheet, word string) {
 	p.line("try", "holdfast run --lock "+word)
 }
 
-// promised names the claims of a lock.
 func promised(l *locks.Subject) []string {
 	c := l.Claims
 	var all []string

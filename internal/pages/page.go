@@ -59,7 +59,6 @@ type page struct {
 	Version     string
 }
 
-// number is a number of the headline.
 type number struct {
 	Value, Label string
 	Tone         tone
@@ -72,7 +71,6 @@ type group struct {
 	Rows  []causeRow
 }
 
-// causeRow is a row of a group.
 type causeRow struct {
 	Count  int    // runs
 	Of     int    // the largest count of the page, for the bar; 0 for no bar
@@ -82,7 +80,6 @@ type causeRow struct {
 	Remark string // as "inherent" or "known"
 }
 
-// find is one find of a search.
 type find struct {
 	Key      string // unique on the page
 	Title    string
@@ -133,7 +130,6 @@ type mapRow struct {
 // "bad", "warn", "ok", "hole" and "none".
 type cell struct{ Text, Class, Title string }
 
-// table is numbers.
 type table struct {
 	Title, Note string
 	Head        []string

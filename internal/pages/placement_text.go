@@ -42,7 +42,6 @@ func (r Placement) print(to *printer) error {
 	return to.err
 }
 
-// sentence sums the results up.
 func (r Placement) sentence() string {
 	t := r.Total()
 	what := "single fault"

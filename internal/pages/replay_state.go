@@ -14,7 +14,6 @@ import (
 	"github.com/holdfast-go/holdfast/sim"
 )
 
-// lastEvents is the number of latest events in a state.
 const lastEvents = 8
 
 // WriteState writes the state at the moment of the stop.
@@ -178,7 +177,6 @@ func (r *Replay) writeLinks(out io.Writer) {
 	}
 }
 
-// doing describes the effect of a toxic on a link.
 func doing(toxic string) string {
 	words, known := map[string]string{
 		"Hold": "everything is held", "Delay": "everything is delayed", "Blackhole": "everything is lost",

@@ -14,7 +14,6 @@ import (
 	"github.com/holdfast-go/holdfast/sim"
 )
 
-// traceLine is one line of a trace.
 type traceLine struct {
 	at    int64
 	cells []string
@@ -55,7 +54,6 @@ func (r *Replay) WriteTrace(out io.Writer) {
 // after reports whether a time of the run is after the moment of the stop.
 func (r *Replay) after(at time.Duration) bool { return r.State != nil && at > r.State.At }
 
-// cells are the columns of a message.
 func (r *Replay) cells(m sim.Message) []string {
 	what := m.Text
 	if notes := r.notes(m); notes != "" {

@@ -25,7 +25,6 @@ type order struct {
 	History []byte       `json:"history,omitempty"`
 }
 
-// drawn is a run with its history.
 type drawn struct {
 	run     results.Run
 	history *history.History
@@ -59,7 +58,6 @@ func (p *plan) survivors() []string {
 	return others[:min(len(others), mostTried)]
 }
 
-// violated reports whether a run violated a property.
 func violated(verdicts map[checker.Property]checker.Verdict) bool {
 	for _, v := range verdicts {
 		if v.Outcome == checker.Violated {
@@ -69,7 +67,6 @@ func violated(verdicts map[checker.Property]checker.Verdict) bool {
 	return false
 }
 
-// survives reports whether every property of a run holds.
 func survives(r results.Run) bool {
 	for _, v := range r.Verdicts {
 		if v.Outcome != checker.OutcomeOK {

@@ -121,5 +121,4 @@ func (f field) set(text string) error {
 	return nil
 }
 
-// signed says whether a time may be below 0.
 func signed(path string) bool { return strings.HasSuffix(path, "].by") }

@@ -41,7 +41,6 @@ func policy(w where) string {
 	return "default-src 'none'; script-src " + scripts + "; worker-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'"
 }
 
-// view is the page.
 type view struct {
 	Where    where
 	Policy   string
@@ -51,7 +50,6 @@ type view struct {
 	Locks    []choice
 }
 
-// group is the scenarios of one hazard.
 type group struct {
 	Hazard    string
 	Scenarios []choice
@@ -104,7 +102,6 @@ func file(name string) []byte {
 	return text
 }
 
-// locksOf are the locks that a scenario is played with.
 func locksOf(s *scenarios.Scenario) (names []string) {
 	for _, name := range locks.Locks() {
 		if ok, _ := s.Applies(locks.MustFind(name)); ok {

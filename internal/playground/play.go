@@ -121,7 +121,6 @@ func (p *plan) play(ctx context.Context, r suite.Runner, o order) (*outcome, *re
 	return out, &a.Run, nil
 }
 
-// outcome is the result of a job.
 type outcome struct {
 	// Response is the JSON of a [Response]; empty if no other lock survives.
 	Response json.RawMessage `json:"response,omitempty"`

@@ -52,7 +52,6 @@ func Serve(ctx context.Context, l net.Listener, r suite.Runner, atOnce int) erro
 	return <-ended
 }
 
-// maxWaiting is the number of requests that may wait for their turn.
 const maxWaiting = 16
 
 // handler is the playground over HTTP.

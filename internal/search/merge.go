@@ -43,7 +43,6 @@ func Merge[R Results[R]](all ...R) (R, error) {
 	return sum(shards), nil
 }
 
-// sum adds up shards in their order.
 func sum[R Results[R]](shards []R) R {
 	e := shards[0].Common()
 	e.Shard, e.Interrupted, e.Missing = 0, false, nil

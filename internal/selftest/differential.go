@@ -150,13 +150,11 @@ func shows(original, mutant checker.Verdict) bool {
 	return original.Outcome != checker.OutcomeOK && !worse
 }
 
-// drawnRun is the result of a drawn scenario.
 type drawnRun struct {
 	verdicts map[checker.Property]checker.Verdict
 	struck   draw.Coverage
 }
 
-// play plays the scenario with the nth seed.
 func (d differential) play(l *locks.Subject, n int) (drawnRun, error) {
 	run := results.Run{Lock: l.Name(), Seed: d.seed + uint64(n)}
 	seen, _, err := explore.PlayObserved(&run, d.scenario, l, d.guard)

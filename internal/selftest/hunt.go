@@ -110,7 +110,6 @@ type killer struct {
 
 func (k killer) String() string { return fmt.Sprintf("%s in %s", k.property, k.scenario) }
 
-// huntTrial plays one mutant with its own seeds.
 type huntTrial struct {
 	FirstSeed uint64 `json:"first_seed"`
 	Seeds     int    `json:"seeds"` // played

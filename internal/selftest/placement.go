@@ -35,7 +35,6 @@ type PlacementRecord struct {
 	Flaws
 }
 
-// placementRow is the result for one mutant.
 type placementRow struct {
 	aim
 	// Placements is the number of the find in the order of the enumeration, 0 for a base
@@ -70,7 +69,6 @@ func (p Placements) Play(ctx context.Context, pool workers.Pool, progress func(s
 	return r, nil
 }
 
-// find looks for one mutant.
 func (p Placements) find(ctx context.Context, m gallery.Mutant, pool workers.Pool, progress func(string)) (placementRow, error) {
 	row := placementRow{aim: sought(m, NotFound)}
 	if ctx.Err() != nil {
@@ -123,7 +121,6 @@ func (p Placements) original(ctx context.Context, lock string, hazards []string,
 	return known, ctx.Err()
 }
 
-// place plays every single fault of some kinds.
 func (p Placements) place(ctx context.Context, lock string, kinds []string, pool workers.Pool, progress func(string), found func(exhaustive.Cause)) error {
 	l, err := locks.FindSubject(lock)
 	if err != nil {

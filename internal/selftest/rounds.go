@@ -88,7 +88,6 @@ type Flaws struct {
 	WallMS    float64  `json:"wall_ms"` // of everything, on all cores
 }
 
-// collect adds the flaws of one mutant.
 func (f *Flaws) collect(c campaign) {
 	f.Defects = append(f.Defects, c.defects...)
 	f.NoVerdict = append(f.NoVerdict, c.noVerdict...)
@@ -98,7 +97,6 @@ func (f *Flaws) collect(c campaign) {
 // number.
 func midpoint(n int) int { return (n - 1) / 2 }
 
-// which names a run.
 func which(scenario, lock string, seed uint64) string {
 	return fmt.Sprintf("%s with %s, seed %d", scenario, lock, seed)
 }

@@ -16,13 +16,11 @@ type SearchRecord struct {
 	Flaws
 }
 
-// searchedCounts sums up.
 type searchedCounts struct {
 	FoundCounts
 	Runs int `json:"runs"` // the runs of all trials
 }
 
-// searchRow is the result for one mutant.
 type searchRow struct {
 	aim
 	Found int `json:"found"` // in so many trials

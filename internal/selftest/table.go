@@ -16,7 +16,6 @@ const (
 	NotFound = "not found"
 )
 
-// aim is a mutant that was looked for.
 type aim struct {
 	Name    string `json:"name"`
 	Of      string `json:"of"`
@@ -40,7 +39,6 @@ type FoundCounts struct {
 	Highest  int `json:"highest"` // of the same
 }
 
-// count counts a mutant.
 func (c *FoundCounts) count(status string) {
 	c.Mutants++
 	switch status {

@@ -21,7 +21,6 @@ type TrackRecord struct {
 	Flaws
 }
 
-// galleryCounts sums up.
 type galleryCounts struct {
 	Mutants  int `json:"mutants"`
 	Killed   int `json:"killed"`
@@ -31,7 +30,6 @@ type galleryCounts struct {
 	Runs  int      `json:"runs"`
 }
 
-// mutantRow is the result for one mutant.
 type mutantRow struct {
 	aim
 	Cause   string    `json:"cause"`

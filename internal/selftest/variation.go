@@ -40,7 +40,6 @@ func vary(s *scenarios.Scenario, seed uint64) *scenarios.Scenario {
 	return v.Scenario
 }
 
-// variation is a scenario in the course of its change.
 type variation struct {
 	*scenarios.Scenario
 	rng *rand.Rand
@@ -59,12 +58,10 @@ func (v *variation) between(lo, hi time.Duration) faults.Duration {
 	return faults.Duration(lo + v.upTo(hi-lo).Truncate(time.Millisecond))
 }
 
-// upTo draws a time.
 func (v *variation) upTo(d time.Duration) time.Duration {
 	return time.Duration(v.rng.Int64N(int64(d) + 1))
 }
 
-// number draws a number; both bounds are possible.
 func (v *variation) number(lo, hi int) int { return lo + v.rng.IntN(hi-lo+1) }
 
 // chance is true once in n times.
@@ -85,7 +82,6 @@ func (v *variation) latency(spread, lag time.Duration) {
 	}
 }
 
-// override changes the workload of one client.
 func (v *variation) override(client int, change func(*scenarios.Override)) {
 	name := party.Client(client)
 	o := v.Override[name]
@@ -96,14 +92,12 @@ func (v *variation) override(client int, change func(*scenarios.Override)) {
 	v.Override[name] = o
 }
 
-// thinks draws the think time of one client.
 func (v *variation) thinks(client int, lo, hi time.Duration) time.Duration {
 	d := v.between(lo, hi)
 	v.override(client, func(o *scenarios.Override) { o.Think = &d })
 	return time.Duration(d)
 }
 
-// starts draws when one client starts.
 func (v *variation) starts(client int, lo, hi time.Duration) {
 	d := v.between(lo, hi)
 	v.override(client, func(o *scenarios.Override) { o.Start = &d })

@@ -80,7 +80,6 @@ func (t *Tally) sentence() string {
 		span(t.VirtualMS), span(t.WallMS))
 }
 
-// span formats a span of milliseconds.
 func span(ms float64) string {
 	return english.Span(time.Duration(ms * float64(time.Millisecond)))
 }

@@ -33,7 +33,6 @@ type Tally struct {
 	files map[string]string
 }
 
-// tallyRow counts the verdicts on one property.
 type tallyRow struct {
 	Property    checker.Property `json:"property"`
 	Verdicts    int              `json:"verdicts"`
@@ -44,7 +43,6 @@ type tallyRow struct {
 	Unknown     int              `json:"unknown"`
 }
 
-// surprise is an unexpected verdict.
 type surprise struct {
 	Seed     uint64           `json:"seed"`
 	Scenario string           `json:"scenario"`

@@ -43,7 +43,6 @@ func (q *queue) answered(a suite.Answer, take func(task, suite.Answer)) {
 	}
 }
 
-// estimate says how far it is, and how long it still takes.
 func estimate(done, of int, spent time.Duration) string {
 	left := time.Duration(float64(spent) / float64(done) * float64(of-done))
 	return fmt.Sprintf("placing: %d of %s, %.0f/s, about %s left", done, english.Count(of, "run"), float64(done)/spent.Seconds(), english.Span(left))

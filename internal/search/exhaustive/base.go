@@ -119,7 +119,6 @@ func basesOf(l *locks.Subject, choice string) []Base {
 	return some
 }
 
-// allows reports whether the claims of a lock allow the base.
 func (b Base) allows(l *locks.Subject) bool {
 	ok, _ := b.scenario(l).Applies(l)
 	return ok
@@ -130,7 +129,6 @@ func contained(b Base, l *locks.Subject) bool {
 	return slices.ContainsFunc(bases, func(larger Base) bool { return larger.Name == b.within && larger.allows(l) })
 }
 
-// find is a base of a lock by its name.
 func find(l *locks.Subject, name string) (Base, error) {
 	for _, b := range bases {
 		if b.Name != name && b.Name+"-"+history.Careful != name {
@@ -187,7 +185,6 @@ func (b Base) scenario(l *locks.Subject) *scenarios.Scenario {
 	return s.PlayedBy(b.user)
 }
 
-// with is the base with faults.
 func (b Base) with(l *locks.Subject, name string, all []faults.Spec) *scenarios.Scenario {
 	s := b.scenario(l)
 	s.Name, s.Faults = name, all

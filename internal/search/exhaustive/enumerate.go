@@ -71,10 +71,8 @@ func (u unit) audited() bool {
 	return slices.ContainsFunc(u.cells, func(c cell) bool { return c.rule != "" && c.audit })
 }
 
-// name is that of the run of a placement.
 func (u unit) name(c cell) string { return fmt.Sprintf("%s-%d", u.in.in.Name, c.n+1) }
 
-// placement is that of a cell.
 func (u unit) placement(c cell) Placement {
 	return u.in.row(c.row).and(u.in.in.able[c.v], u.in.seen.Moments[u.m].Anchor)
 }

@@ -16,7 +16,6 @@ import (
 // of durations, so both lengths are in one class.
 const idleFor = 10 * time.Millisecond
 
-// use says how a link was used.
 type use struct {
 	Link faults.Link `json:"link"`
 	How  sim.Use     `json:"how"`

@@ -22,7 +22,6 @@ type moment struct {
 	Used []use `json:"used,omitempty"`
 }
 
-// clientPrefix begins the names of clients.
 const clientPrefix = "client-"
 
 // phase is the moment without names and numbers: "executed release".

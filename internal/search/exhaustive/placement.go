@@ -45,7 +45,6 @@ func (p Placement) and(v variant, at faults.Anchor) Placement {
 	return p
 }
 
-// before returns the placement without its last fault.
 func (p Placement) before() Placement {
 	n := len(p.Faults) - 1
 	p.Faults, p.Classes = p.Faults[:n], p.Classes[:n]
@@ -105,7 +104,6 @@ type workload struct {
 	bare   seen // its run without a fault
 }
 
-// newWorkload determines the placements of a base.
 func newWorkload(b Base, l *locks.Subject, kinds []string, counts *BaseCounts) *workload {
 	w := &workload{Base: b, counts: counts, pairs: map[[2]int]bool{}, lock: l}
 	top := b.scenario(l).World(l)

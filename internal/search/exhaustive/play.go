@@ -39,7 +39,6 @@ type Options struct {
 // keepEvery is after how many runs results are kept.
 const keepEvery = 20_000
 
-// command is the command that repeats the search.
 func (o Options) command() string {
 	words := []string{"holdfast explore --exhaustive --lock", o.Lock.Name()}
 	if o.Depth > 1 {
@@ -126,7 +125,6 @@ func (o Options) Play(ctx context.Context, progress func(string)) (Results, erro
 	return r, err
 }
 
-// playing is a Play at work.
 type playing struct {
 	Options
 	r        *Results
@@ -207,7 +205,6 @@ func (p *playing) bases(ctx context.Context, bases []Base) ([]*shown, error) {
 	return roots, nil
 }
 
-// job plays an order.
 func (p *playing) job(o order) suite.Job {
 	raw, err := json.Marshal(o)
 	if err != nil {
@@ -362,7 +359,6 @@ func (p *playing) take(ctx context.Context, t task, a suite.Answer, further bool
 	return runs
 }
 
-// cell counts what came of a placement.
 func (p *playing) cell(t task, c cell, out *seen) {
 	w, rule := t.in.in, c.rule
 	if out.Unplayed {
@@ -418,7 +414,6 @@ func (p *playing) oneByOne(ctx context.Context, t task, a suite.Answer, further 
 	return all, nil
 }
 
-// count adds a run to the results.
 func (p *playing) count(w *workload, at Placement, name string, n int, out seen) {
 	p.r.take(w, at, name, n, out)
 	if p.Found != nil && len(out.Faulty) > 0 {

@@ -46,7 +46,6 @@ type Audit struct {
 	Differences []string `json:"differences,omitempty"` // of them, a defect each
 }
 
-// notCovered lists the parts that no placement covers, whatever the options.
 var notCovered = []string{
 	"more clients, more holds, several locks, other latencies, and closing a lock on several primaries",
 	"durations a millisecond on either side of a deadline, and a pause that outlasts the timers of its process",
@@ -160,7 +159,6 @@ func (c Cause) same(o Cause) bool {
 	return c.Property == o.Property && c.Class == o.Class && slices.Equal(c.Faults, o.Faults)
 }
 
-// add counts runs of a cause among the causes.
 func add(causes []Cause, c Cause) []Cause {
 	i := slices.IndexFunc(causes, c.same)
 	if i < 0 {
@@ -178,7 +176,6 @@ func add(causes []Cause, c Cause) []Cause {
 	return causes
 }
 
-// both adds up counts.
 func both(a, b map[string]int) map[string]int {
 	sum := maps.Clone(a)
 	for what, n := range b {
@@ -190,7 +187,6 @@ func both(a, b map[string]int) map[string]int {
 	return sum
 }
 
-// causeOf is the cause of one of the violations of a run.
 func causeOf(all []violation, i int, p Placement, run string, n int, source string) Cause {
 	v := all[i]
 	c := Cause{Find: search.Find{Cause: search.Cause{Property: v.Property, Class: v.Class, Faults: v.Faults}, Count: 1}, Verdict: v.Verdict, First: run, N: n, Reason: v.Reason, Source: source}

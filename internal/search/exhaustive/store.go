@@ -14,7 +14,6 @@ import (
 	"github.com/holdfast-go/holdfast/internal/suite"
 )
 
-// kindName is the name of [Kind].
 const kindName = "exhaustive"
 
 // Kind stores, reads and merges results: a document, and for each cause the scenario of

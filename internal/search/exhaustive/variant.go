@@ -8,7 +8,6 @@ import (
 	"github.com/holdfast-go/holdfast/sim"
 )
 
-// class is a class of durations.
 type class struct {
 	Name string
 	is   faults.Duration
@@ -92,7 +91,6 @@ func ways(s faults.Spec, p faults.Param) []faults.Spec {
 	return all
 }
 
-// lasting are the durations of a fault.
 func lasting(k faults.Kind, s faults.Spec) []variant {
 	var all []variant
 	add := func(s faults.Spec, class string) { all = append(all, variant{s, class, touches(k, s)}) }

@@ -47,7 +47,6 @@ type order struct {
 	Cells []cellOrder `json:"cells"`
 }
 
-// cellOrder is a placement in an order.
 type cellOrder struct {
 	Name   string        `json:"name"`
 	Faults []faults.Spec `json:"faults,omitempty"`
@@ -58,7 +57,6 @@ type cellOrder struct {
 	Instead *Placement `json:"instead,omitempty"`
 }
 
-// seen is the result of a run.
 type seen struct {
 	// Faulty and Inherent are the violations, worst property first.
 	Faulty   []violation `json:"faulty,omitempty"`
@@ -79,7 +77,6 @@ type seen struct {
 	Ended   time.Duration `json:"ended,omitempty"`   // when the last fault had; never after the run
 }
 
-// violation is a violated property.
 type violation struct {
 	Property checker.Property `json:"property"`
 	Class    string           `json:"class"`             // of the reason, without names and numbers

@@ -90,7 +90,6 @@ func (r Results) Sum(e search.Envelope, shards []Results) Results {
 	return all
 }
 
-// addShard adds the runs of a shard.
 func (t *Tally) addShard(s Results) {
 	t.Runs += s.Runs
 	t.Unknown += s.Unknown
@@ -182,7 +181,6 @@ func copiesOf(from []search.Stored[Results], merged Results) ([]string, error) {
 	return copies, nil
 }
 
-// filesNamed are the files that a find names.
 func filesNamed(f Found) []string {
 	named := []string{f.Scenario, f.History}
 	if s := f.Shrunk; s != nil {

@@ -29,7 +29,6 @@ type Seen struct {
 	HistorySHA256 string `json:"history_sha256,omitempty"`
 }
 
-// without is a scenario without some of its faults.
 func without(s *scenarios.Scenario, missed []history.PlannedFault) *scenarios.Scenario {
 	less := *s
 	less.Faults = nil

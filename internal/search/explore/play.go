@@ -89,7 +89,6 @@ func (x *Exploration) Play(ctx context.Context, progress func(string)) (Results,
 	return r, err
 }
 
-// now says what is under way.
 func (x *Exploration) now() string {
 	spent := time.Since(x.began)
 	text := fmt.Sprintf("exploring: %s, %.0f/s, %d violated", english.Count(x.taken, "run"), float64(x.taken)/spent.Seconds(), x.tally.Violated)

@@ -63,7 +63,6 @@ func (x *Exploration) playCatalogue(ctx context.Context, causes []Found) ([]List
 	return listed, nil
 }
 
-// catalogueJobs are the scenarios that apply to the lock.
 func (x *Exploration) catalogueJobs() ([]suite.Job, error) {
 	l, err := locks.FindSubject(x.Lock)
 	if err != nil {

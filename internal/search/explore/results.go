@@ -72,7 +72,6 @@ func Subsume(causes []Found) {
 	search.Explain(search.Pointers(causes))
 }
 
-// markKnown marks the causes that a known one explains.
 func markKnown(causes []Found, known []search.Cause) {
 	for i := range causes {
 		causes[i].Known = slices.ContainsFunc(known, func(k search.Cause) bool { return k.Explains(causes[i].Cause) })

@@ -83,7 +83,6 @@ func (x *Exploration) store(ctx context.Context, dir suite.Dir, r *Results, prog
 	return Kind.Save(dir, *r)
 }
 
-// keepFinds writes the scenario and the history of every find.
 func (x *Exploration) keepFinds(ctx context.Context, dir suite.Dir, r *Results) error {
 	var jobs []suite.Job
 	for i := range r.Causes {

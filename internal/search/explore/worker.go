@@ -27,7 +27,6 @@ func init() {
 	suite.RegisterKind(observedKind, playObserved)
 }
 
-// playObserved plays and judges a run, and says what it has shown.
 func playObserved(j suite.Job, a suite.Answer, g suite.Guard) suite.Answer {
 	s, p := a.Play(j, g, func(s *scenarios.Scenario, l *locks.Subject) (*play.Played, error) {
 		return play.Simulate(s, l, j.Seed, version.Holdfast)
@@ -57,7 +56,6 @@ func DrawnJob(id int, lock string, seed uint64, plan Plan) suite.Job {
 	return suite.Job{ID: id, Scenario: fmt.Sprintf("explored-%d", seed), Lock: lock, Seed: seed, Kind: drawnKind, Args: raw}
 }
 
-// playDrawn draws, plays and judges one run of an exploration.
 func playDrawn(j suite.Job, a suite.Answer, g suite.Guard) suite.Answer {
 	began := time.Now()
 	fail := func(err error) suite.Answer {

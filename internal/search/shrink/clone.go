@@ -7,7 +7,6 @@ import (
 	"github.com/holdfast-go/holdfast/scenarios"
 )
 
-// clone copies whatever a move may change.
 func clone(s *scenarios.Scenario) *scenarios.Scenario {
 	c := *s
 	c.Workload.Nested = slices.Clone(s.Workload.Nested)
@@ -28,7 +27,6 @@ func clone(s *scenarios.Scenario) *scenarios.Scenario {
 	return &c
 }
 
-// pointer points to a copy.
 func pointer[T any](p *T) *T {
 	if p == nil {
 		return nil
@@ -37,7 +35,6 @@ func pointer[T any](p *T) *T {
 	return &c
 }
 
-// changed is a copy of s that was changed.
 func changed(s *scenarios.Scenario, change func(*scenarios.Scenario)) *scenarios.Scenario {
 	c := clone(s)
 	change(c)

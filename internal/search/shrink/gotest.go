@@ -44,7 +44,6 @@ func Test%[1]s(t *testing.T) {
 }
 `
 
-// testName is the name of a scenario as Go writes names.
 func testName(name string) string {
 	var b strings.Builder
 	for part := range strings.SplitSeq(name, "-") {

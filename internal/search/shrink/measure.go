@@ -43,7 +43,6 @@ func measure(s *scenarios.Scenario) weight {
 	return w
 }
 
-// allHolds is the number of critical sections of all clients together.
 func allHolds(s *scenarios.Scenario) int {
 	all := 0
 	for n := range s.Topology.Clients {

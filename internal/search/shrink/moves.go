@@ -6,7 +6,6 @@ import (
 	"github.com/holdfast-go/holdfast/scenarios"
 )
 
-// move is one kind of change.
 type move struct {
 	// changed are the scenarios that the change can make of one, those that
 	// are worth most first. They need not be valid, nor smaller.

@@ -116,7 +116,6 @@ func renameIn(f *faults.Spec, rename func(string) string) bool {
 	return f.On == nil || f.On.Client == "" || rename(f.On.Client) != ""
 }
 
-// renamed are the names that remain.
 func renamed(names faults.Names, rename func(string) string) (out faults.Names) {
 	for _, name := range names {
 		if name = rename(name); strings.TrimSpace(name) != "" {

@@ -10,7 +10,6 @@ import (
 	"github.com/holdfast-go/holdfast/scenarios"
 )
 
-// changedFault is a copy of s with its fault i changed.
 func changedFault(s *scenarios.Scenario, i int, change func(*faults.Spec)) *scenarios.Scenario {
 	return changed(s, func(c *scenarios.Scenario) { change(&c.Faults[i]) })
 }

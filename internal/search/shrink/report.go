@@ -186,7 +186,6 @@ func (r *Run) playStory(ctx context.Context, told *Report, s *scenarios.Scenario
 	return nil
 }
 
-// quoteFile is a file as a shell takes it.
 func quoteFile(file string) string {
 	if strings.ContainsAny(file, " '\"$\\") {
 		return "'" + strings.ReplaceAll(file, "'", `'\''`) + "'"

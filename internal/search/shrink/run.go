@@ -66,7 +66,6 @@ func (r *Run) subtractBaseline(ctx context.Context, all []Candidate, outcomes []
 	return err
 }
 
-// play plays candidates with a lock.
 func (r *Run) play(ctx context.Context, lock string, all []Candidate) ([]Outcome, error) {
 	jobs := make([]suite.Job, len(all))
 	for i, c := range all {

@@ -145,7 +145,6 @@ func (f *reduction) steady(ctx context.Context) error {
 	return err
 }
 
-// isSteady plays a candidate with other seeds.
 func (f *reduction) isSteady(ctx context.Context, c Candidate) (bool, error) {
 	var all []Candidate
 	for i := range witnesses {

@@ -120,7 +120,6 @@ func nameOf(s *scenarios.Scenario, t Target) string {
 	return name
 }
 
-// kindsOf are the kinds of a scenario's faults, each once.
 func kindsOf(s *scenarios.Scenario) (kinds []string) {
 	for _, f := range s.Faults {
 		if !slices.Contains(kinds, f.Fault) {
@@ -186,7 +185,6 @@ func wrap(text string) string {
 	return strings.Join(append(lines, line), "\n") + "\n"
 }
 
-// workOf says what the clients do.
 func workOf(s *scenarios.Scenario) string {
 	w := s.Workload
 	who := "One client takes the lock"

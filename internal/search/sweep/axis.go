@@ -54,7 +54,6 @@ func parseAxis(over string) (axis, error) {
 	return a, nil
 }
 
-// list fills in values that are given one by one.
 func (a *axis) list(words []string) error {
 	for _, w := range words {
 		v, err := a.Param.parse(w)
@@ -139,7 +138,6 @@ func (a *axis) part(lo, hi Value, at float64, digits int) Value {
 	return min(hi, max(lo, rounded(x, digits)))
 }
 
-// rounded rounds x to a number of digits.
 func rounded(x float64, digits int) Value {
 	if x == 0 {
 		return 0
@@ -148,7 +146,6 @@ func rounded(x float64, digits int) Value {
 	return Value(math.Round(math.Round(x/unit) * unit))
 }
 
-// parse reads one value.
 func (p Param) parse(word string) (Value, error) {
 	if p.Count {
 		n, err := strconv.Atoi(word)

@@ -10,10 +10,8 @@ import (
 	"github.com/holdfast-go/holdfast/scenarios"
 )
 
-// kindName is the name of [Kind].
 const kindName = "sweep"
 
-// pictureFile is the file beside the document with the picture.
 const pictureFile = "sweep.svg"
 
 // Kind stores, reads and merges sweeps.

@@ -56,7 +56,6 @@ func paramNames() []string {
 	return names
 }
 
-// findParam finds a parameter by its name.
 func findParam(name string) (Param, error) {
 	all := Params()
 	i := slices.IndexFunc(all, func(p Param) bool { return p.Name == name })

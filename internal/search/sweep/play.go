@@ -61,7 +61,6 @@ func Play(ctx context.Context, o Options) (*Played, error) {
 	return p, nil
 }
 
-// play plays all seeds of the shard at each of some points.
 func (p *Played) play(ctx context.Context, o Options, points []Point) ([]Count, error) {
 	each := o.Shard.Size(o.Seeds)
 	counts := make([]Count, len(points))

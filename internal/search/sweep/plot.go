@@ -109,7 +109,6 @@ func sheet(title string) *plot.Plot {
 	return p
 }
 
-// draw draws one series and returns how far its band reaches.
 func (r *Result) draw(p *plot.Plot, name string, colour color.NRGBA, dashed bool, chance func(resultPoint) chance) (bottom, top float64, err error) {
 	var line, band, back plotter.XYs
 	bottom = 1
@@ -147,7 +146,6 @@ func (r *Result) draw(p *plot.Plot, name string, colour color.NRGBA, dashed bool
 	return bottom, top, nil
 }
 
-// mark draws where overlaps begin.
 func mark(p *plot.Plot, x float64, what string) error {
 	line, err := plotter.NewLine(plotter.XYs{{X: x, Y: p.Y.Min}, {X: x, Y: p.Y.Max}})
 	if err != nil {

@@ -60,7 +60,6 @@ func chanceOf(p proportion) chance {
 // InterruptedWords say that a result is interrupted.
 const InterruptedWords = "Interrupted: not everything was played, or where overlaps begin was not found"
 
-// newResult is the result of the shard of a plan in which nothing has been played.
 func newResult(o Options) (*Result, error) {
 	src, err := o.Plan.Scenario.YAML()
 	if err != nil {
@@ -77,7 +76,6 @@ func newResult(o Options) (*Result, error) {
 	return r, nil
 }
 
-// take sets the counts, and what follows from them.
 func (r *Result) take(counts []Count) {
 	r.Counts, r.Points = counts, nil
 	for i, at := range r.plan.Points() {

@@ -8,7 +8,6 @@ import (
 	"github.com/holdfast-go/holdfast/scenarios"
 )
 
-// maxPoints is the largest number of points of a plan.
 const maxPoints = 2500
 
 // Plan is a scenario to sweep over one parameter or two.

@@ -62,7 +62,6 @@ func (r *Result) Sentences() []string {
 	return all
 }
 
-// everywhere reports whether there were overlaps at every point.
 func (r *Result) everywhere() bool {
 	return !slices.ContainsFunc(r.Points, func(p resultPoint) bool { return p.Overlaps == 0 })
 }

@@ -67,7 +67,6 @@ func (p *Plan) sentence(at Point, c Count) string {
 	return "with " + p.setting(at) + ", " + c.overlap().chance(p.events(), "gives two holders", "give two holders") + leftOut(c.OverlapsUnknown)
 }
 
-// lostSentence says how many of them lost an update.
 func (p *Plan) lostSentence(at Point, c Count) string {
 	return "with " + p.setting(at) + ", " + c.lostUpdate().chance(p.events(), "loses an update", "lose an update") + leftOut(c.LostUnknown)
 }
@@ -79,7 +78,6 @@ func leftOut(unknown int) string {
 	return fmt.Sprintf("; %d more are unknown", unknown)
 }
 
-// boundaryWords says where overlaps begin.
 func (p *Plan) boundaryWords(b boundary) string {
 	first := p.Axes[0].Param
 	in := ""

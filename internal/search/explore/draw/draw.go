@@ -247,10 +247,8 @@ func (d *draw) add(specs ...faults.Spec) bool {
 	return true
 }
 
-// anyClient is the name of some client.
 func (d *draw) anyClient() string { return party.Client(d.number(1, d.top.Clients)) }
 
-// another is the name of some other client.
 func (d *draw) another(than string) string {
 	for {
 		if c := d.anyClient(); c != than {

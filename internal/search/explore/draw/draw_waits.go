@@ -72,7 +72,6 @@ func (d *draw) prompt() {
 	w.Holds = max(w.Holds, 2)
 }
 
-// override changes the settings of a client.
 func (d *draw) override(client string, change func(*scenarios.Override)) {
 	if d.s.Override == nil {
 		d.s.Override = map[string]scenarios.Override{}

@@ -48,7 +48,6 @@ func stopsClient(t history.Traits) bool { return t.StopsProcess }
 func endsClient(t history.Traits) bool  { return t.EndsProcess }
 func cancels(t history.Traits) bool     { return t.Cancels }
 
-// pair draws a pair of allowed faults, if there is one.
 func (d *draw) pair(may []string) {
 	var some []func() []faults.Spec
 	for _, p := range pairs {

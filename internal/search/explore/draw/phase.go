@@ -71,7 +71,6 @@ func newReader(h *history.History) *reader {
 	return r
 }
 
-// read takes in the next event.
 func (r *reader) read() {
 	e := &r.h.Events[r.next]
 	r.next++
