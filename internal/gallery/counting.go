@@ -37,14 +37,11 @@ var counting = openings{
 			},
 		}
 	}),
-	"unlock-returns-count-before": faced(func(f *face) {
-		f.unlock = func(ctx context.Context) (int, error) {
-			n, err := f.base.Unlock(ctx)
-			if err == nil {
-				n++
-			}
-			return n, err
+	"unlock-returns-count-before": releasing(func(n int, err error) (int, error) {
+		if err == nil {
+			n++
 		}
+		return n, err
 	}),
 	"renewer-per-acquire": active(func(p Process, b *background) (func(Process) *wire, func(*face)) {
 		return nil, func(f *face) {

@@ -79,6 +79,33 @@ func asked(ctx context.Context, l lock.Locker, a lock.Acquire, forever bool) (lo
 	return l.TryLock(ctx, opts...)
 }
 
+// asking is the base, whose acquires ask for something else.
+func asking(change func(a *lock.Acquire, forever *bool)) opening {
+	return faced(func(f *face) {
+		f.acquire = func(ctx context.Context, a lock.Acquire, forever bool) (lock.Grant, error) {
+			change(&a, &forever)
+			return asked(ctx, f.base, a, forever)
+		}
+	})
+}
+
+// granting is the base, whose acquires answer something else.
+func granting(change func(a lock.Acquire, g lock.Grant, err error) (lock.Grant, error)) opening {
+	return faced(func(f *face) {
+		f.acquire = func(ctx context.Context, a lock.Acquire, forever bool) (lock.Grant, error) {
+			g, err := asked(ctx, f.base, a, forever)
+			return change(a, g, err)
+		}
+	})
+}
+
+// releasing is the base, whose releases answer something else.
+func releasing(change func(n int, err error) (int, error)) opening {
+	return faced(func(f *face) {
+		f.unlock = func(ctx context.Context) (int, error) { return change(f.base.Unlock(ctx)) }
+	})
+}
+
 // faced is the base behind a face. mask is called once for each locker, to
 // replace some of its functions.
 func faced(mask func(f *face)) opening {

@@ -21,10 +21,7 @@ var interrupted = openings{
 			return asked(context.WithoutCancel(ctx), f.base, a, forever)
 		}
 	}),
-	"cancelled-reported-as-busy": faced(func(f *face) {
-		f.acquire = func(ctx context.Context, a lock.Acquire, forever bool) (lock.Grant, error) {
-			g, err := asked(ctx, f.base, a, forever)
-			return g, as(err, func(error) bool { return true }, lock.ErrBusy)
-		}
+	"cancelled-reported-as-busy": granting(func(_ lock.Acquire, g lock.Grant, err error) (lock.Grant, error) {
+		return g, as(err, func(error) bool { return true }, lock.ErrBusy)
 	}),
 }

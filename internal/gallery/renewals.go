@@ -17,34 +17,12 @@ var errNotSent = errors.New("gallery: not sent")
 
 // renewals are the mistakes of watchdogs: those that die too early.
 var renewals = openings{
-	"renewal-stops-after-one-error": wired(func(Process) *wire {
-		var dead atomic.Bool
-		return &wire{
-			before: func(_ context.Context, r *request) bool {
-				return r.script != renewScript || !dead.Load() || r.fail(errNotSent)
-			},
-			after: func(r *request) {
-				if r.script == renewScript && failed(r) {
-					dead.Store(true)
-				}
-			},
+	"renewal-stops-after-one-error": renewedUntil(func(r *request, _ *atomic.Bool) bool { return r.script == renewScript && failed(r) }),
+	"later-holds-not-renewed": renewedUntil(func(r *request, stale *atomic.Bool) bool {
+		if r.script == renewScript && failed(r) {
+			stale.Store(true)
 		}
-	}),
-	"later-holds-not-renewed": wired(func(Process) *wire {
-		var stale, dead atomic.Bool
-		return &wire{
-			before: func(_ context.Context, r *request) bool {
-				return r.script != renewScript || !dead.Load() || r.fail(errNotSent)
-			},
-			after: func(r *request) {
-				switch {
-				case r.script == renewScript && failed(r):
-					stale.Store(true)
-				case r.is(acquireScript, "granted") && stale.Load():
-					dead.Store(true)
-				}
-			},
-		}
+		return r.is(acquireScript, "granted") && stale.Load()
 	}),
 	"renewal-dies-with-callers-context": active(func(Process, *background) (func(Process) *wire, func(*face)) {
 		var caller atomic.Pointer[context.Context]
@@ -82,6 +60,23 @@ var renewals = openings{
 			return n%3 == 0 || r.answer(renewedAll(r))
 		}}
 	}),
+}
+
+// renewedUntil is a base without a renewal from an answer on. over has a flag of its wire.
+func renewedUntil(over func(r *request, flag *atomic.Bool) bool) opening {
+	return wired(func(Process) *wire {
+		var flag, dead atomic.Bool
+		return &wire{
+			before: func(_ context.Context, r *request) bool {
+				return r.script != renewScript || !dead.Load() || r.fail(errNotSent)
+			},
+			after: func(r *request) {
+				if over(r, &flag) {
+					dead.Store(true)
+				}
+			},
+		}
+	})
 }
 
 // failed reports whether a renewal was not carried out, for another reason than a

@@ -10,12 +10,7 @@ import (
 // twice, and a release that fails the second time.
 var retried = openings{
 	"unconfirmed-acquire-kept": wired(dropCancel),
-	"second-release-refused": faced(func(f *face) {
-		f.unlock = func(ctx context.Context) (int, error) {
-			n, err := f.base.Unlock(ctx)
-			return n, as(err, isUnknown, lock.ErrNotHeld)
-		}
-	}),
+	"second-release-refused":   releasing(func(n int, err error) (int, error) { return n, as(err, isUnknown, lock.ErrNotHeld) }),
 }
 
 // dropCancel is a wire on which no acquire is taken back.

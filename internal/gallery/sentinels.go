@@ -19,32 +19,15 @@ var sentinels = openings{
 			return true
 		}}
 	}),
-	"error-means-granted": faced(func(f *face) {
-		f.acquire = func(ctx context.Context, a lock.Acquire, forever bool) (lock.Grant, error) {
-			g, err := asked(ctx, f.base, a, forever)
-			if err != nil && !errors.Is(err, lock.ErrBusy) {
-				return lock.Grant{Count: 1, Lease: a.Lease}, nil
-			}
-			return g, err
+	"error-means-granted": granting(func(a lock.Acquire, g lock.Grant, err error) (lock.Grant, error) {
+		if err != nil && !errors.Is(err, lock.ErrBusy) {
+			return lock.Grant{Count: 1, Lease: a.Lease}, nil
 		}
+		return g, err
 	}),
-	"nothing-released-means-released": faced(func(f *face) {
-		f.unlock = func(ctx context.Context) (int, error) {
-			n, err := f.base.Unlock(ctx)
-			return n, as(err, isGone, nil)
-		}
-	}),
-	"wait-divided-by-thousand": faced(func(f *face) {
-		f.acquire = func(ctx context.Context, a lock.Acquire, forever bool) (lock.Grant, error) {
-			a.Wait /= 1000
-			return asked(ctx, f.base, a, forever)
-		}
-	}),
-	"wait-zero-waits-for-ever": faced(func(f *face) {
-		f.acquire = func(ctx context.Context, a lock.Acquire, forever bool) (lock.Grant, error) {
-			return asked(ctx, f.base, a, forever || a.Wait == 0)
-		}
-	}),
+	"nothing-released-means-released": releasing(func(n int, err error) (int, error) { return n, as(err, isGone, nil) }),
+	"wait-divided-by-thousand":        asking(func(a *lock.Acquire, _ *bool) { a.Wait /= 1000 }),
+	"wait-zero-waits-for-ever":        asking(func(a *lock.Acquire, forever *bool) { *forever = *forever || a.Wait == 0 }),
 	"multi-wait-zero-never-succeeds": faced(func(f *face) {
 		f.acquire = func(ctx context.Context, a lock.Acquire, forever bool) (lock.Grant, error) {
 			if a.Wait == 0 && !forever {
@@ -53,26 +36,17 @@ var sentinels = openings{
 			return asked(ctx, f.base, a, forever)
 		}
 	}),
-	"token-is-a-clock": faced(func(f *face) {
-		f.acquire = func(ctx context.Context, a lock.Acquire, forever bool) (lock.Grant, error) {
-			g, err := asked(ctx, f.base, a, forever)
-			g.Token = uint64(time.Now().Unix())
-			return g, err
-		}
+	"token-is-a-clock": granting(func(_ lock.Acquire, g lock.Grant, err error) (lock.Grant, error) {
+		g.Token = uint64(time.Now().Unix())
+		return g, err
 	}),
-	"no-answer-panics": faced(func(f *face) {
-		f.acquire = func(ctx context.Context, a lock.Acquire, forever bool) (lock.Grant, error) {
-			g, err := asked(ctx, f.base, a, forever)
-			if isUnknown(err) {
-				panic("runtime error: invalid memory address or nil pointer dereference")
-			}
-			return g, err
+	"no-answer-panics": granting(func(_ lock.Acquire, g lock.Grant, err error) (lock.Grant, error) {
+		if isUnknown(err) {
+			panic("runtime error: invalid memory address or nil pointer dereference")
 		}
+		return g, err
 	}),
-	"expired-unlock-without-class": faced(func(f *face) {
-		f.unlock = func(ctx context.Context) (int, error) {
-			n, err := f.base.Unlock(ctx)
-			return n, as(err, isGone, errors.New("the operation was unable to achieve a quorum"))
-		}
+	"expired-unlock-without-class": releasing(func(n int, err error) (int, error) {
+		return n, as(err, isGone, errors.New("the operation was unable to achieve a quorum"))
 	}),
 }
