@@ -1,8 +1,9 @@
 package main
 
 import (
-	"fmt"
 	"strings"
+
+	"github.com/spf13/cobra"
 
 	"github.com/holdfast-go/holdfast/internal/suite"
 )
@@ -28,18 +29,29 @@ func parseShard(text string) (suite.Shard, error) {
 	return s, nil
 }
 
-// exploreCommand is the command that repeats an exploration.
-func exploreCommand(f exploreFlags) string {
-	again := commandLine{"holdfast", "explore", "--lock", f.lock, "--seed", fmt.Sprint(f.seed)}
-	again.flag(f.runs > 0, "--runs", fmt.Sprint(f.runs))
-	again.flag(f.time > 0, "--time", f.time.String())
-	again.flag(f.all, "--all")
-	again.flag(len(f.faults) > 0, "--faults", strings.Join(f.faults, ","))
-	again.flag(len(f.without) > 0, "--without", strings.Join(f.without, ","))
-	again.flag(f.survivable, "--survivable")
-	again.flag(!f.shrink, "--shrink=false")
-	again.flag(f.catalogue, "--catalogue")
-	again.flag(f.known != "", "--known", f.known)
-	again.flag(f.part.Of > 1, "--shard", f.shard)
+// repeat is the command with the same arguments, and those of some flags that were given.
+// It has a flag whose name ends in = in any case.
+func repeat(c *cobra.Command, args []string, names ...string) string {
+	again := append(commandLine{c.CommandPath()}, args...)
+	for _, name := range names {
+		name, always := strings.CutSuffix(name, "=")
+		f := c.Flags().Lookup(name)
+		list, is := f.Value.(interface{ GetSlice() []string })
+		switch {
+		case !always && !f.Changed:
+		case is && f.Value.Type() == "stringArray":
+			for _, value := range list.GetSlice() {
+				again.flag(true, "--"+name, value)
+			}
+		case is:
+			again.flag(true, "--"+name, strings.Join(list.GetSlice(), ","))
+		case f.Value.Type() != "bool":
+			again.flag(true, "--"+name, f.Value.String())
+		case f.Value.String() == "true":
+			again.flag(true, "--"+name)
+		default:
+			again.flag(true, "--"+name+"=false")
+		}
+	}
 	return again.String()
 }

@@ -151,7 +151,8 @@ func runExplore(c *cobra.Command, f exploreFlags) error {
 		return usage(err.Error(), hint, "holdfast list faults shows which there are")
 	}
 	o := explore.Options{
-		Lock: f.lock, Seed: f.seed, Runs: f.runs, Time: f.time, All: f.all, Shard: f.part, Vocabulary: v, Shrink: f.shrink, Catalogue: f.catalogue, Command: exploreCommand(f),
+		Lock: f.lock, Seed: f.seed, Runs: f.runs, Time: f.time, All: f.all, Shard: f.part, Vocabulary: v, Shrink: f.shrink, Catalogue: f.catalogue,
+		Command: repeat(c, nil, "lock=", "seed=", "runs", "time", "all", "faults", "without", "survivable", "shrink", "catalogue", "known", "shard"),
 	}
 	if f.known != "" {
 		if o.Known, err = explore.ReadKnown(f.known); err != nil {

@@ -15,7 +15,6 @@ import (
 	"github.com/holdfast-go/holdfast/internal/gallery"
 	"github.com/holdfast-go/holdfast/internal/selftest"
 	"github.com/holdfast-go/holdfast/internal/suite"
-	"github.com/holdfast-go/holdfast/internal/suite/workers"
 	"github.com/holdfast-go/holdfast/internal/terminal"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/scenarios/locks"
@@ -106,6 +105,12 @@ func (f galleryFlags) check(c *cobra.Command) error {
 		seeds(f.seed, f.trials*max(f.seeds, selftest.FarApart)), f.pool.check())
 }
 
+// mutantRecord is what a search for mutants prints.
+type mutantRecord interface {
+	document
+	Alive() selftest.Alive
+}
+
 func runGallery(c *cobra.Command, args []string, f galleryFlags) error {
 	if err := f.check(c); err != nil {
 		return err
@@ -114,62 +119,53 @@ func runGallery(c *cobra.Command, args []string, f galleryFlags) error {
 	if err != nil {
 		return err
 	}
-	pool := f.pool.pool()
-	if f.exhaust {
-		return placeGallery(c, args, f, selftest.Placements{Mutants: mutants}, pool)
+	play := f.hunt
+	switch {
+	case f.exhaust:
+		play = f.place
+	case f.explore:
+		play = f.search
 	}
-	if f.explore {
-		search := selftest.Searches{Mutants: mutants, Trials: f.trials, Runs: f.runs, Seed: f.seed}
-		r, err := search.Play(c.Context(), pool, rounds(c.ErrOrStderr(), "searching"))
-		if err != nil {
-			return defect(err)
-		}
-		r.Command = galleryCommand(args, f)
-		if err := printDocument(c.OutOrStdout(), f.format, r); err != nil {
-			return err
-		}
-		names, hints := r.Missed()
-		return notFound(c, r.Flaws, r.Summary.FoundCounts, names, append(hints, "a mutant that is not found is a hole in what is drawn; more --runs may show a rare one"))
-	}
-	list, err := pick(f.scenarios)
-	if err != nil {
+	r, err := play(c, args, mutants)
+	if nothing, ok := errors.AsType[*selftest.NothingToPlayError](err); ok {
+		return usage(err.Error(), nothing.Why)
+	} else if _, mine := errors.AsType[*exitError](err); err != nil && !mine {
+		return defect(err)
+	} else if err != nil {
 		return err
 	}
-	hunts := selftest.Hunts{Mutants: mutants, Trials: f.trials, Seeds: f.seeds, Seed: f.seed}
+	if err := printDocument(c.OutOrStdout(), f.format, r); err != nil {
+		return err
+	}
+	return concludeGallery(c, r.Alive())
+}
+
+// hunt plays the scenarios of the catalogue.
+func (f galleryFlags) hunt(c *cobra.Command, args []string, mutants []gallery.Mutant) (mutantRecord, error) {
+	list, err := pick(f.scenarios)
+	if err != nil {
+		return nil, err
+	}
+	hunts := selftest.Hunts{Mutants: mutants, Trials: f.trials, Seeds: f.seeds, Seed: f.seed, Command: repeat(c, args, "scenario", "trials=", "seeds=", "seed=")}
 	for _, p := range list {
 		hunts.Scenarios = append(hunts.Scenarios, suite.Job{Scenario: p.Scenario.Name, File: p.File, Source: string(p.Text)})
 	}
-	r, err := hunts.Play(c.Context(), pool, rounds(c.ErrOrStderr(), "playing"))
-	var nothing *selftest.NothingToPlayError
-	switch {
-	case errors.As(err, &nothing):
-		return usage(err.Error(), nothing.Why)
-	case err != nil:
-		return defect(err)
-	}
-	r.Command = galleryCommand(args, f)
-	if err := printDocument(c.OutOrStdout(), f.format, r); err != nil {
-		return err
-	}
-	return concludeGallery(c, r)
+	return hunts.Play(c.Context(), f.pool.pool(), rounds(c.ErrOrStderr(), "playing"))
 }
 
-// placeGallery looks for mutants by exhaustive placement.
-func placeGallery(c *cobra.Command, args []string, f galleryFlags, p selftest.Placements, pool workers.Pool) error {
-	pool = pool.Keeping()
+// search plays drawn scenarios.
+func (f galleryFlags) search(c *cobra.Command, args []string, mutants []gallery.Mutant) (mutantRecord, error) {
+	s := selftest.Searches{Mutants: mutants, Trials: f.trials, Runs: f.runs, Seed: f.seed, Command: repeat(c, args, "explore", "trials=", "runs=", "seed=")}
+	return s.Play(c.Context(), f.pool.pool(), rounds(c.ErrOrStderr(), "searching"))
+}
+
+// place places every single fault.
+func (f galleryFlags) place(c *cobra.Command, args []string, mutants []gallery.Mutant) (mutantRecord, error) {
+	pool := f.pool.pool().Keeping()
 	defer pool.Stop()
 	progress, done := watchExplore(c, -1, "placing")
-	r, err := p.Play(c.Context(), pool, progress)
-	done()
-	if err != nil {
-		return defect(err)
-	}
-	r.Command = append(append(commandLine{"holdfast", "selftest", "gallery"}, args...), "--exhaustive").String()
-	if err := printDocument(c.OutOrStdout(), f.format, r); err != nil {
-		return err
-	}
-	names, hints := r.Missed()
-	return notFound(c, r.Flaws, r.Summary, names, append(hints, "some mistakes need two faults, or a larger workload"))
+	defer done()
+	return selftest.Placements{Mutants: mutants, Command: repeat(c, args, "exhaustive")}.Play(c.Context(), pool, progress)
 }
 
 // rounds shows the progress of each round.
@@ -193,41 +189,17 @@ func pickMutants(args []string) ([]gallery.Mutant, error) {
 	return list, nil
 }
 
-// concludeGallery ends the command with an error that names the survivors.
-func concludeGallery(c *cobra.Command, r *selftest.TrackRecord) error {
-	survivors, hints := r.Survivors()
-	hints = append(hints, "a mutant that survives is a hole in the catalogue or in a property; more --seeds may show a rare one")
-	return alive(c, r.Flaws, fmt.Sprintf("%s of %d killed", english.Count(r.Summary.Killed, "mutant"), r.Summary.Mutants), survivors, selftest.Survived, hints)
-}
-
-// notFound ends a search for mutants with an error that names the missed ones.
-func notFound(c *cobra.Command, f selftest.Flaws, s selftest.FoundCounts, names, hints []string) error {
-	return alive(c, f, fmt.Sprintf("%s of %d found", english.Count(s.Found, "mutant"), s.Mutants), names, selftest.NotFound, hints)
-}
-
-// alive prints the runs without a verdict to stderr. It returns an error after a
+// concludeGallery prints the runs without a verdict to stderr. It returns an error after a
 // defect or an interrupt, or if some mutants are still alive.
-func alive(c *cobra.Command, f selftest.Flaws, sofar string, mutants []string, how string, hints []string) error {
-	printSome(c.ErrOrStderr(), "no verdict", f.NoVerdict, 5)
+func concludeGallery(c *cobra.Command, a selftest.Alive) error {
+	printSome(c.ErrOrStderr(), "no verdict", a.NoVerdict, 5)
 	switch {
-	case len(f.Defects) > 0:
-		return ownDefects(c.ErrOrStderr(), f.Defects)
+	case len(a.Defects) > 0:
+		return ownDefects(c.ErrOrStderr(), a.Defects)
 	case c.Context().Err() != nil:
-		return &exitError{code: exitInterrupted, msg: "interrupted with " + sofar}
-	case len(mutants) > 0:
-		return &exitError{code: exitUnexpected, msg: fmt.Sprintf("%s %s: %s", english.Count(len(mutants), "mutant"), how, strings.Join(mutants, ", ")), hints: hints}
+		return &exitError{code: exitInterrupted, msg: "interrupted with " + a.Sofar}
+	case len(a.Names) > 0:
+		return &exitError{code: exitUnexpected, msg: fmt.Sprintf("%s %s: %s", english.Count(len(a.Names), "mutant"), a.Status, strings.Join(a.Names, ", ")), hints: a.Hints}
 	}
 	return nil
-}
-
-// galleryCommand is the command that repeats the search.
-func galleryCommand(args []string, f galleryFlags) string {
-	again := append(commandLine{"holdfast", "selftest", "gallery"}, args...)
-	again.flag(len(f.scenarios) > 0, "--scenario", strings.Join(f.scenarios, ","))
-	again.flag(f.explore, "--explore")
-	again.flag(true, "--trials", fmt.Sprint(f.trials))
-	again.flag(f.explore, "--runs", fmt.Sprint(f.runs))
-	again.flag(!f.explore, "--seeds", fmt.Sprint(f.seeds))
-	again.flag(true, "--seed", fmt.Sprint(f.seed))
-	return again.String()
 }

@@ -162,7 +162,7 @@ func (f sweepFlags) options(c *cobra.Command, arg string) (o sweep.Options, err 
 	}
 	return sweep.Options{
 		Plan: plan, File: p.File, Over: f.over, Lock: f.lock, Seed: f.seed, Seeds: f.seeds, Shard: part,
-		Bisect: f.bisect, Resolution: sweep.Value(f.resolution), Command: sweepCommand(arg, f),
+		Bisect: f.bisect, Resolution: sweep.Value(f.resolution), Command: repeat(c, []string{arg}, "lock=", "over", "resolution", "seed", "seeds="),
 		Runner: f.pool.pool(),
 		Watch: func(runs int) (step, done func()) {
 			bar := terminal.Count(c.ErrOrStderr(), runs, "playing")
@@ -192,18 +192,6 @@ func pickSwept(arg string) (suite.Source, error) {
 		return suite.Source{}, err
 	}
 	return list[0], nil
-}
-
-// sweepCommand is the command that repeats the whole sweep.
-func sweepCommand(arg string, f sweepFlags) string {
-	again := commandLine{"holdfast", "sweep", arg, "--lock", f.lock}
-	for _, o := range f.over {
-		again.flag(true, "--over", o)
-	}
-	again.flag(f.resolution > 0, "--resolution", f.resolution.String())
-	again.flag(f.seed != 1, "--seed", fmt.Sprint(f.seed))
-	again.flag(true, "--seeds", fmt.Sprint(f.seeds))
-	return again.String()
 }
 
 // concludeSweep returns the error that ends the command, nil for success.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -91,7 +90,7 @@ func runVariations(c *cobra.Command, args []string, f varyFlags) error {
 	if err != nil {
 		return defect(err)
 	}
-	t.Command, t.Skipped = varyCommand(args, f), len(plan.Skipped)
+	t.Command, t.Skipped = repeat(c, args, "lock", "seed=", "seeds="), len(plan.Skipped)
 	switch {
 	case f.out == "":
 	case len(t.Surprises) == 0:
@@ -124,12 +123,4 @@ func concludeVary(c *cobra.Command, t *selftest.Tally) error {
 		return &exitError{code: exitUnknown, msg: english.Count(t.Unknown, "verdict") + " unknown", hints: []string{hint}}
 	}
 	return nil
-}
-
-// varyCommand is the command that repeats the variations.
-func varyCommand(args []string, f varyFlags) string {
-	again := append(commandLine{"holdfast", "selftest", "vary"}, args...)
-	again.flag(len(f.locks) > 0, "--lock", strings.Join(f.locks, ","))
-	again.flag(true, "--seed", fmt.Sprint(f.seed), "--seeds", fmt.Sprint(f.seeds))
-	return again.String()
 }

@@ -20,6 +20,7 @@ type Hunts struct {
 	Trials    int         // per mutant, with other seeds
 	Seeds     int         // after which a trial gives up
 	Seed      uint64      // the first
+	Command   string      // repeats them
 }
 
 // NothingToPlayError means that no scenario applies to a mutant.
@@ -49,7 +50,7 @@ func (h Hunts) Play(ctx context.Context, pool workers.Pool, p Progress) (*TrackR
 	if err := playRounds(ctx, pool, trials, p); err != nil {
 		return nil, err
 	}
-	r := newTrackRecord(all)
+	r := newTrackRecord(h.Command, all)
 	r.WallMS = float64(time.Since(began).Milliseconds())
 	return r, nil
 }

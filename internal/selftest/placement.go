@@ -22,6 +22,7 @@ import (
 // nowhere: the same property, after the same faults.
 type Placements struct {
 	Mutants []gallery.Mutant
+	Command string // repeats it
 	// originals has the violations of the originals, by lock and faults.
 	originals map[string]map[string]bool
 }
@@ -31,7 +32,7 @@ type Placements struct {
 type PlacementRecord struct {
 	search.Header
 	Mutants []placementRow `json:"mutants"`
-	Summary FoundCounts    `json:"summary"` // of the numbers of the placements
+	Summary foundCounts    `json:"summary"` // of the numbers of the placements
 	Flaws
 }
 
@@ -51,7 +52,7 @@ type placementRow struct {
 func (p Placements) Play(ctx context.Context, pool workers.Pool, progress func(string)) (*PlacementRecord, error) {
 	began := time.Now()
 	p.originals = map[string]map[string]bool{}
-	r := &PlacementRecord{Header: search.NewHeader("gallery-exhaustive", ""), Mutants: []placementRow{}}
+	r := &PlacementRecord{Header: search.NewHeader("gallery-exhaustive", p.Command), Mutants: []placementRow{}}
 	var took []int
 	for _, m := range p.Mutants {
 		row, err := p.find(ctx, m, pool, progress)
@@ -70,7 +71,7 @@ func (p Placements) Play(ctx context.Context, pool workers.Pool, progress func(s
 }
 
 func (p Placements) find(ctx context.Context, m gallery.Mutant, pool workers.Pool, progress func(string)) (placementRow, error) {
-	row := placementRow{aim: sought(m, NotFound)}
+	row := placementRow{aim: sought(m, notFound)}
 	if ctx.Err() != nil {
 		row.Status = unfinished
 		return row, nil

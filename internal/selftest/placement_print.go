@@ -8,9 +8,9 @@ import (
 	"github.com/holdfast-go/holdfast/internal/english"
 )
 
-// Missed names the mutants that no placement found, with the mistake of each.
-func (r *PlacementRecord) Missed() (names, hints []string) {
-	return mutantsWith(r.Mutants, NotFound, "no single fault")
+// Alive names the mutants that no placement found, with the mistake of each.
+func (r *PlacementRecord) Alive() Alive {
+	return alive(r.Summary, r.Flaws, r.Mutants, "no single fault", "some mistakes need two faults, or a larger workload")
 }
 
 // Text writes a table of the mutants and a summary.

@@ -28,6 +28,7 @@ type Searches struct {
 	Trials  int    // per mutant, with other seeds
 	Runs    int    // after which a trial gives up
 	Seed    uint64 // the first
+	Command string // repeats them
 }
 
 // Play plays every trial until it finds its mutant or its runs are over. When ctx
@@ -53,7 +54,7 @@ func (s Searches) Play(ctx context.Context, pool workers.Pool, p Progress) (*Sea
 	if err := playRounds(ctx, pool, trials, p); err != nil {
 		return nil, err
 	}
-	r := newSearchRecord(all)
+	r := newSearchRecord(s.Command, all)
 	r.WallMS = float64(time.Since(began).Milliseconds())
 	return r, nil
 }

@@ -17,7 +17,7 @@ type SearchRecord struct {
 }
 
 type searchedCounts struct {
-	FoundCounts
+	foundCounts
 	Runs int `json:"runs"` // the runs of all trials
 }
 
@@ -37,8 +37,8 @@ type causeRow struct {
 	Trials int `json:"trials"`
 }
 
-func newSearchRecord(searches []*drawnSearch) *SearchRecord {
-	r := &SearchRecord{Header: search.NewHeader("gallery-explore", ""), Mutants: []searchRow{}}
+func newSearchRecord(command string, searches []*drawnSearch) *SearchRecord {
+	r := &SearchRecord{Header: search.NewHeader("gallery-explore", command), Mutants: []searchRow{}}
 	var medians []int
 	for _, s := range searches {
 		m := s.row()
@@ -57,7 +57,7 @@ func newSearchRecord(searches []*drawnSearch) *SearchRecord {
 }
 
 func (s *drawnSearch) row() searchRow {
-	m := searchRow{aim: sought(s.mutant, NotFound), Causes: []causeRow{}, Trials: s.trials}
+	m := searchRow{aim: sought(s.mutant, notFound), Causes: []causeRow{}, Trials: s.trials}
 	var runs []int
 	var causes []explore.Found
 	over := true
@@ -100,7 +100,7 @@ func folded(causes []explore.Found) []explore.Found {
 	return some
 }
 
-// Missed names the mutants that no trial found, with the mistake of each.
-func (r *SearchRecord) Missed() (names, hints []string) {
-	return mutantsWith(r.Mutants, NotFound, "no drawn scenario")
+// Alive names the mutants that no trial found, with the mistake of each.
+func (r *SearchRecord) Alive() Alive {
+	return alive(r.Summary.foundCounts, r.Flaws, r.Mutants, "no drawn scenario", "a mutant that is not found is a hole in what is drawn; more --runs may show a rare one")
 }

@@ -5,6 +5,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/internal/gallery"
 	"github.com/holdfast-go/holdfast/internal/search"
 )
@@ -12,8 +13,7 @@ import (
 const (
 	found      = "found"
 	unfinished = "unfinished"
-	// NotFound is the status of a mutant that a search has missed.
-	NotFound = "not found"
+	notFound   = "not found"
 )
 
 type aim struct {
@@ -30,8 +30,8 @@ func sought(m gallery.Mutant, status string) aim {
 	return aim{m.Name, m.Of, m.Class, m.Mistake, status}
 }
 
-// FoundCounts sums up a search for mutants.
-type FoundCounts struct {
+// foundCounts sums up a search for mutants.
+type foundCounts struct {
 	Mutants  int `json:"mutants"`
 	Found    int `json:"found"`
 	NotFound int `json:"not_found"`
@@ -39,19 +39,19 @@ type FoundCounts struct {
 	Highest  int `json:"highest"` // of the same
 }
 
-func (c *FoundCounts) count(status string) {
+func (c *foundCounts) count(status string) {
 	c.Mutants++
 	switch status {
 	case found:
 		c.Found++
-	case NotFound:
+	case notFound:
 		c.NotFound++
 	}
 }
 
 // measure computes the median and the highest of what it took. The mutants that are not
 // among these took more.
-func (c *FoundCounts) measure(took []int) {
+func (c *foundCounts) measure(took []int) {
 	slices.Sort(took)
 	if at := midpoint(c.Mutants); at < len(took) {
 		c.Median = took[at]
@@ -61,19 +61,34 @@ func (c *FoundCounts) measure(took []int) {
 	}
 }
 
-// mutant returns the aim of a row that embeds it.
-func (a aim) mutant() aim { return a }
-
-// mutantsWith names the mutants with a status, each with a hint: the words for it, the name and
-// the mistake.
-func mutantsWith[R interface{ mutant() aim }](rows []R, status, words string) (names, hints []string) {
+// alive names the mutants of rows that were not found, with the mistake of each: words say
+// what does not show it, and a hint why that may be.
+func alive[R interface{ mutant() aim }](c foundCounts, f Flaws, rows []R, words, hint string) Alive {
+	a := Alive{Flaws: f, Sofar: fmt.Sprintf("%s of %d found", english.Count(c.Found, "mutant"), c.Mutants), Status: notFound}
 	for _, r := range rows {
-		if m := r.mutant(); m.Status == status {
-			names = append(names, m.Name)
-			hints = append(hints, fmt.Sprintf("%s shows what is wrong with %s: %s", words, m.Name, m.Mistake))
+		if m := r.mutant(); m.Status == notFound {
+			a.Names = append(a.Names, m.Name)
+			a.Hints = append(a.Hints, m.shown(words))
 		}
 	}
-	return names, hints
+	a.Hints = append(a.Hints, hint)
+	return a
+}
+
+// Alive are the mutants that a search has left alive.
+type Alive struct {
+	Flaws
+	Sofar  string   // how many are not
+	Names  []string // of the mutants
+	Status string   // of each
+	Hints  []string
+}
+
+func (a aim) mutant() aim { return a }
+
+// shown is a hint: the words for what does not show the mistake.
+func (a aim) shown(words string) string {
+	return fmt.Sprintf("%s shows what is wrong with %s: %s", words, a.Name, a.Mistake)
 }
 
 // printMutants writes a table of mutants with a sentence below, as Markdown with the command

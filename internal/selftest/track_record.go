@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/internal/gallery"
 	"github.com/holdfast-go/holdfast/internal/search"
 	"github.com/holdfast-go/holdfast/internal/suite"
@@ -58,8 +59,8 @@ const (
 	Survived = "survived"
 )
 
-func newTrackRecord(hunts []*hunt) *TrackRecord {
-	r := &TrackRecord{Header: search.NewHeader("gallery", ""), Mutants: []mutantRow{}}
+func newTrackRecord(command string, hunts []*hunt) *TrackRecord {
+	r := &TrackRecord{Header: search.NewHeader("gallery", command), Mutants: []mutantRow{}}
 	for _, h := range hunts {
 		m := h.row()
 		r.Mutants = append(r.Mutants, m)
@@ -140,17 +141,19 @@ func (h *hunt) ordered(counts map[killer]int) []killer {
 	})
 }
 
-// Survivors names the mutants that survived, with the mistake of each.
-func (r *TrackRecord) Survivors() (names, hints []string) {
+// Alive names the mutants that survived, with the mistake of each.
+func (r *TrackRecord) Alive() Alive {
+	a := Alive{Flaws: r.Flaws, Sofar: fmt.Sprintf("%s of %d killed", english.Count(r.Summary.Killed, "mutant"), r.Summary.Mutants), Status: Survived}
 	for _, m := range r.Mutants {
 		if m.Status != Survived {
 			continue
 		}
-		names = append(names, m.Name)
-		hints = append(hints, fmt.Sprintf("no scenario shows what is wrong with %s: %s", m.Name, m.Mistake))
+		a.Names = append(a.Names, m.Name)
+		a.Hints = append(a.Hints, m.shown("no scenario"))
 		if len(m.Unknown) > 0 {
-			hints = append(hints, fmt.Sprintf("of %s, %s came out unknown, which kills nothing", m.Name, m.Unknown[0]))
+			a.Hints = append(a.Hints, fmt.Sprintf("of %s, %s came out unknown, which kills nothing", m.Name, m.Unknown[0]))
 		}
 	}
-	return names, hints
+	a.Hints = append(a.Hints, "a mutant that survives is a hole in the catalogue or in a property; more --seeds may show a rare one")
+	return a
 }
