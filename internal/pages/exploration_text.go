@@ -74,7 +74,7 @@ func (p Exploration) tell(to *printer) {
 	to.print("\nthe run after shrinking:\n\n%s%s%s", fence, text, fence)
 }
 
-// hazards are what went wrong, those of the same faults together.
+// hazards are the distinct violations, those of the same faults together.
 func (p Exploration) hazards() [][]string {
 	rows := [][]string{{"runs", "after", "violated", "first seed", "smallest", "scenario"}}
 	for _, group := range search.ByFaults(search.Pointers(explore.Distinct(p.Causes))) {

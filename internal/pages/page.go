@@ -1,5 +1,5 @@
-// Package pages renders what commands show beside the reports of runs: the HTML pages of
-// searches, a replayed run in every detail, and the meaning of a name.
+// Package pages renders the texts and pages of commands, beside the reports of runs. It has
+// the results of searches, a replayed run in every detail, and the meaning of a name.
 package pages
 
 import (

@@ -31,10 +31,10 @@ type Shrunk struct {
 	Scenario string `json:"scenario,omitempty"`
 	History  string `json:"history,omitempty"`
 	Story    string `json:"story,omitempty"`
-	// Source and Told are the scenario and the story themselves, where a document has its
+	// Source and StoryText are the scenario and the story themselves, where a document has its
 	// files in it.
-	Source string `json:"source,omitempty"`
-	Told   string `json:"told,omitempty"`
+	Source    string `json:"source,omitempty"`
+	StoryText string `json:"story_text,omitempty"`
 }
 
 // Least is the cause with the fewest faults that is known to do.

@@ -37,8 +37,8 @@ func workedPastLease(h *history.History, by int64) bool {
 	return false
 }
 
-// ran is how long the process of a client ran between two times: without its pauses, which
-// are in order of time.
+// ran is the time between two others in which the process of a client was not paused. The
+// pauses are in order of time.
 func ran(pauses []*history.Strike, client string, from, to int64) int64 {
 	sum := to - from
 	for _, p := range pauses {

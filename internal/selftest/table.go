@@ -61,8 +61,8 @@ func (c *foundCounts) measure(took []int) {
 	}
 }
 
-// alive names the mutants of rows that were not found, with the mistake of each: words say
-// what does not show it, and a hint why that may be.
+// alive names the mutants of rows that were not found, with the mistake of each. words name
+// the thing that does not show it; hint gives a possible reason.
 func alive[R interface{ mutant() aim }](c foundCounts, f Flaws, rows []R, words, hint string) Alive {
 	a := Alive{Flaws: f, Sofar: fmt.Sprintf("%s of %d found", english.Count(c.Found, "mutant"), c.Mutants), Status: notFound}
 	for _, r := range rows {

@@ -58,7 +58,7 @@ func (r Results) files() map[string]string {
 			c.File = keep(c.First+".yaml", c.Source)
 			if c.Shrunk != nil {
 				c.Shrunk.Scenario = keep(c.First+".shrunk.yaml", c.Shrunk.Source)
-				c.Shrunk.Story = keep(c.First+".shrunk.txt", c.Shrunk.Told)
+				c.Shrunk.Story = keep(c.First+".shrunk.txt", c.Shrunk.StoryText)
 			}
 		}
 	}

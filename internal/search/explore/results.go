@@ -65,7 +65,7 @@ type Strikes struct {
 	Runs  int    `json:"runs"`
 }
 
-// Subsume names for every cause a simpler one that explains it, and sorts the causes:
+// Subsume names for every cause a simpler one that explains it. It sorts the causes:
 // simple ones first, and of those the ones with the smallest runs.
 func Subsume(causes []Found) {
 	slices.SortFunc(causes, func(a, b Found) int { return search.SimplestFirst(&a, &b) })

@@ -51,6 +51,6 @@ func placement(ctx context.Context, c *exhaustive.Cause, lock string, runner sui
 	if err := told.Text(&story); err != nil {
 		return nil, err
 	}
-	left.Class, left.Source, left.Told = c.Class, string(source), strings.ReplaceAll(story.String(), told.File, name)
+	left.Class, left.Source, left.StoryText = c.Class, string(source), strings.ReplaceAll(story.String(), told.File, name)
 	return left, nil
 }
