@@ -15,6 +15,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/checker/history"
+	"github.com/holdfast-go/holdfast/internal/pages"
 	"github.com/holdfast-go/holdfast/internal/suite"
 	"github.com/holdfast-go/holdfast/internal/terminal"
 )
@@ -82,7 +83,7 @@ func checkHistories(c *cobra.Command, args []string, f checkFlags) error {
 	defer suite.CollectRarely(256 << 20)()
 	code := exitOK
 	var bad, defects []error
-	all := checkDocument{Schema: checkSchema, Histories: []checkedHistory{}}
+	all := pages.NewChecked()
 	for _, path := range args {
 		name := path
 		if path == "-" {
@@ -99,16 +100,15 @@ func checkHistories(c *cobra.Command, args []string, f checkFlags) error {
 			return c.Context().Err()
 		}
 		if disagreement, ok := errors.AsType[*checker.DisagreementError](err); ok {
-			printDisagreement(c.ErrOrStderr(), name, disagreement)
+			pages.PrintDisagreement(c.ErrOrStderr(), name, disagreement)
 			defects = append(defects, err)
 		} else if err != nil {
 			bad = append(bad, err)
 			continue
 		}
-		all.Histories = append(all.Histories, verdictsOn(name, h, judged))
+		all.Histories = append(all.Histories, pages.VerdictsOn(name, h, judged))
 		if f.format == "text" { // as soon as it is known
-			one := checkDocument{Histories: all.Histories[len(all.Histories)-1:]}
-			if err := printDocument(c.OutOrStdout(), f.format, one); err != nil {
+			if err := printDocument(c.OutOrStdout(), f.format, pages.NewChecked(all.Histories[len(all.Histories)-1])); err != nil {
 				return err
 			}
 		}

@@ -3,8 +3,8 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/holdfast-go/holdfast/internal/pages"
 	"github.com/holdfast-go/holdfast/internal/suite"
-	"github.com/holdfast-go/holdfast/internal/suite/report"
 )
 
 func newCompareCmd() *cobra.Command {
@@ -27,7 +27,7 @@ or a run is missing; 2 bad usage or bad input.`,
 			if err := output.check(); err != nil {
 				return err
 			}
-			d, err := report.Compare(suite.Dir(args[0]), suite.Dir(args[1]))
+			d, err := pages.Compare(suite.Dir(args[0]), suite.Dir(args[1]))
 			if err != nil {
 				return badInput(err, "holdfast run writes a run directory, with results.json in it")
 			}

@@ -49,6 +49,7 @@ type page struct {
 	Bound       []string      // the statements that the numbers support
 	Chart       template.HTML // already escaped
 	Causes      []group
+	Heading     string // of the finds, by default "Finds"
 	Finds       []find
 	Maps        []heatMap
 	Tables      []table

@@ -1,6 +1,9 @@
 // Package suite plans runs, plays and judges them, compares the verdicts with the
 // expected ones, and stores everything in a run directory. From the directory each
 // run can be played, judged and rendered again.
+//
+// Directories join run by run, with a history for each; package search joins shards, of
+// which the longer play counts.
 package suite
 
 import (

@@ -1,4 +1,4 @@
-package report
+package pages
 
 import (
 	"bytes"
@@ -21,18 +21,18 @@ const comparisonSchema = "holdfast-compare/1"
 // Comparison lists the differences between two run directories: of their verdicts, the
 // first event at which two histories differ, and measurements.
 type Comparison struct {
-	Schema string `json:"schema"`
-	Before Side   `json:"before"`
-	After  Side   `json:"after"`
-	Same   int    `json:"same"` // runs with the same verdicts, and the same events where they are stored
+	Schema string       `json:"schema"`
+	Before comparedSide `json:"before"`
+	After  comparedSide `json:"after"`
+	Same   int          `json:"same"` // runs with the same verdicts, and the same events where they are stored
 	// Unstored counts those of the same without a history, whose events cannot be
 	// compared.
 	Unstored int    `json:"unstored,omitempty"`
 	Runs     []Pair `json:"runs"` // those that differ
 }
 
-// Side is one of the run directories.
-type Side struct {
+// comparedSide is one of the run directories.
+type comparedSide struct {
 	Dir     string        `json:"dir"`
 	Version string        `json:"version"`
 	Made    *results.Made `json:"made,omitempty"`
@@ -52,7 +52,7 @@ const (
 	Events      Change = "events"      // the verdicts are the same, and the histories are not
 )
 
-var order = []Change{Regression, Missing, Other, Improvement, New, Events}
+var changes = []Change{Regression, Missing, Other, Improvement, New, Events}
 
 // Pair is a run that differs.
 type Pair struct {
@@ -106,7 +106,7 @@ func Compare(before, after suite.Dir) (*Comparison, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Comparison{Schema: comparisonSchema, Before: side(before, a), After: side(after, b), Runs: []Pair{}}
+	d := &Comparison{Schema: comparisonSchema, Before: sideOf(before, a), After: sideOf(after, b), Runs: []Pair{}}
 	old := map[suite.RunID]*results.Run{}
 	for i := range a.Runs {
 		old[suite.IDOf(&a.Runs[i])] = &a.Runs[i]
@@ -133,12 +133,12 @@ func Compare(before, after suite.Dir) (*Comparison, error) {
 			d.Runs = append(d.Runs, pairOf(x, nil, Missing))
 		}
 	}
-	slices.SortStableFunc(d.Runs, func(x, y Pair) int { return slices.Index(order, x.Change) - slices.Index(order, y.Change) })
+	slices.SortStableFunc(d.Runs, func(x, y Pair) int { return slices.Index(changes, x.Change) - slices.Index(changes, y.Change) })
 	return d, nil
 }
 
-func side(dir suite.Dir, res results.Results) Side {
-	return Side{Dir: string(dir), Version: res.Version, Made: res.Made, Runs: len(res.Runs)}
+func sideOf(dir suite.Dir, res results.Results) comparedSide {
+	return comparedSide{Dir: string(dir), Version: res.Version, Made: res.Made, Runs: len(res.Runs)}
 }
 
 // pairOf is a run before and after, of which one may be nil.
@@ -152,8 +152,8 @@ func pairOf(x, y *results.Run, c Change) Pair {
 func compareRuns(before, after suite.Dir, x, y *results.Run) *Pair {
 	r := pairOf(x, y, Events)
 	better, worse := false, false
-	for _, p := range properties(x, y) {
-		a, b := words(x, p), words(y, p)
+	for _, p := range judgedIn(x, y) {
+		a, b := verdictWords(x, p), verdictWords(y, p)
 		if a == b {
 			continue
 		}
@@ -187,7 +187,7 @@ func compareRuns(before, after suite.Dir, x, y *results.Run) *Pair {
 	return &r
 }
 
-func properties(x, y *results.Run) []checker.Property {
+func judgedIn(x, y *results.Run) []checker.Property {
 	var all []checker.Property
 	for _, p := range checker.Properties() {
 		_, a := x.Verdicts[p.Name]
@@ -199,7 +199,7 @@ func properties(x, y *results.Run) []checker.Property {
 	return all
 }
 
-func words(r *results.Run, p checker.Property) string {
+func verdictWords(r *results.Run, p checker.Property) string {
 	v, ok := r.Verdicts[p]
 	switch {
 	case !ok:
@@ -277,7 +277,7 @@ func firstDifference(a, b *history.History) *Event {
 func raw(e *history.Event) string {
 	line, err := json.Marshal(e)
 	if err != nil {
-		panic("report: encode event: " + err.Error()) // it was read from JSON
+		panic("pages: encode event: " + err.Error()) // it was read from JSON
 	}
 	return string(bytes.TrimSpace(line))
 }

@@ -1,4 +1,4 @@
-package report
+package pages
 
 import (
 	"fmt"
@@ -7,7 +7,9 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/internal/input"
+	"github.com/holdfast-go/holdfast/internal/suite"
 	"github.com/holdfast-go/holdfast/reports"
+	"github.com/holdfast-go/holdfast/reports/results"
 )
 
 // answer says in one line what the comparison comes to.
@@ -29,15 +31,15 @@ func (d *Comparison) answer() string {
 		counts[r.Change]++
 	}
 	var parts []string
-	for _, c := range order {
+	for _, c := range changes {
 		if n := counts[c]; n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, titles[c]))
+			parts = append(parts, fmt.Sprintf("%d %s", n, changeTitles[c]))
 		}
 	}
 	return fmt.Sprintf("%s not the same: %s. The same: %d.", english.Count(len(d.Runs), "run"), strings.Join(parts, ", "), d.Same)
 }
 
-var titles = map[Change]string{
+var changeTitles = map[Change]string{
 	Regression: "worse", Missing: "missing", Other: "changed", Improvement: "better", New: "new", Events: "with other events and the same verdicts",
 }
 
@@ -77,7 +79,7 @@ func (r *Pair) lines() []string {
 	return all
 }
 
-func (s *Side) words() string {
+func (s *comparedSide) words() string {
 	words := fmt.Sprintf("%s: holdfast %s", input.Plain(s.Dir), input.Plain(s.Version))
 	if s.Made != nil {
 		for _, part := range []string{s.Made.Build, s.Made.Date} {
@@ -97,7 +99,7 @@ func (d *Comparison) Text(w io.Writer) error {
 	for i := range d.Runs {
 		r := &d.Runs[i]
 		if r.Change != last {
-			fmt.Fprintf(&b, "%s:\n\n", strings.ToUpper(titles[r.Change][:1])+titles[r.Change][1:])
+			fmt.Fprintf(&b, "%s:\n\n", strings.ToUpper(changeTitles[r.Change][:1])+changeTitles[r.Change][1:])
 			last = r.Change
 		}
 		fmt.Fprintf(&b, "  %s\n", r.title())
@@ -128,4 +130,38 @@ func (d *Comparison) Markdown(w io.Writer) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// HTML writes what differs as a page, with the pictures of both sides of every run whose
+// verdicts changed.
+func (d *Comparison) HTML(w io.Writer) error {
+	p := page{
+		Kind: "comparison", Asked: "What did the change alter?", Answer: d.answer(), Tone: good, Heading: "Runs",
+		Bound: []string{"Before: " + d.Before.words(), "After: " + d.After.words()},
+	}
+	switch {
+	case d.Regressed():
+		p.Tone = attention
+	case len(d.Runs) > 0:
+		p.Tone = argued
+	}
+	for i := range d.Runs {
+		r := &d.Runs[i]
+		f := find{Key: fmt.Sprintf("run-%d", i+1), Title: r.title() + ": " + changeTitles[r.Change], Texts: []text{{Body: strings.Join(r.lines(), "\n")}}}
+		for _, s := range []struct {
+			name, dir string
+			run       *results.Run
+		}{{"before", d.Before.Dir, r.before}, {"after", d.After.Dir, r.after}} {
+			if len(r.Verdicts) == 0 || s.run == nil {
+				continue
+			}
+			if h, err := readHistory(suite.Dir(s.dir), s.run); err == nil {
+				drawing, caption := reports.Draw(h, s.run)
+				f.Pictures = append(f.Pictures, picture{Title: s.name, Caption: caption, Drawing: drawing})
+				f.Command = "holdfast report " + s.dir
+			}
+		}
+		p.Finds = append(p.Finds, f)
+	}
+	return p.writeHTML(w)
 }

@@ -1,4 +1,4 @@
-package main
+package pages
 
 import (
 	"fmt"
@@ -12,18 +12,18 @@ import (
 	"github.com/holdfast-go/holdfast/reports"
 )
 
-// checkSchema names the format of [checkDocument] as JSON.
+// checkSchema names the format of [Checked] as JSON.
 const checkSchema = "holdfast-check/1"
 
-// checkDocument is the verdicts on some histories, without expectations.
-type checkDocument struct {
+// Checked is the verdicts on some histories, without expectations.
+type Checked struct {
 	Schema    string           `json:"schema"`
-	Histories []checkedHistory `json:"histories"`
+	Histories []CheckedHistory `json:"histories"`
 }
 
-// checkedHistory is the verdicts on one history, by property. A property without an
+// CheckedHistory is the verdicts on one history, by property. A property without an
 // entry is not claimed by the lock.
-type checkedHistory struct {
+type CheckedHistory struct {
 	Name     string                               `json:"name"` // of the file, or "stdin"
 	Scenario string                               `json:"scenario"`
 	Lock     string                               `json:"lock"`
@@ -33,9 +33,14 @@ type checkedHistory struct {
 	Verdicts map[checker.Property]checker.Verdict `json:"verdicts"`
 }
 
-// verdictsOn is the verdicts on a history that is called name.
-func verdictsOn(name string, h *history.History, judged checker.Report) checkedHistory {
-	v := checkedHistory{Name: name, Scenario: h.Header.Scenario, Lock: h.Header.Lock, World: h.Header.World, Seed: h.Header.Seed, Verdicts: judged.Verdicts}
+// NewChecked is the verdicts on histories.
+func NewChecked(histories ...CheckedHistory) Checked {
+	return Checked{Schema: checkSchema, Histories: append([]CheckedHistory{}, histories...)}
+}
+
+// VerdictsOn is the verdicts on a history that is called name.
+func VerdictsOn(name string, h *history.History, judged checker.Report) CheckedHistory {
+	v := CheckedHistory{Name: name, Scenario: h.Header.Scenario, Lock: h.Header.Lock, World: h.Header.World, Seed: h.Header.Seed, Verdicts: judged.Verdicts}
 	last := h.Events[len(h.Events)-1] // every history that was judged has its end
 	if last.End.CutOff {
 		at := float64(last.Time) / float64(time.Millisecond)
@@ -45,7 +50,7 @@ func verdictsOn(name string, h *history.History, judged checker.Report) checkedH
 }
 
 // title names a history in one line.
-func (h *checkedHistory) title() string {
+func (h *CheckedHistory) title() string {
 	title := fmt.Sprintf("%s: %s with %s, seed %d, %s world", h.Name, h.Scenario, h.Lock, h.Seed, h.World)
 	if h.CutOffAt != nil {
 		title += fmt.Sprintf(", cut off at %.3f s", *h.CutOffAt/1000)
@@ -54,7 +59,7 @@ func (h *checkedHistory) title() string {
 }
 
 // each calls row for every property, in the order of reports.
-func (h *checkedHistory) each(row func(property, verdict, reason string)) {
+func (h *CheckedHistory) each(row func(property, verdict, reason string)) {
 	for _, p := range checker.Properties() {
 		v, ok := h.Verdicts[p.Name]
 		if !ok {
@@ -70,7 +75,7 @@ func (h *checkedHistory) each(row func(property, verdict, reason string)) {
 }
 
 // Text prints one table for each history. It does not repeat a reason in the next row.
-func (d checkDocument) Text(w io.Writer) error {
+func (d Checked) Text(w io.Writer) error {
 	for i := range d.Histories {
 		h := &d.Histories[i]
 		fmt.Fprintln(w, h.title())
@@ -95,7 +100,7 @@ func (d checkDocument) Text(w io.Writer) error {
 }
 
 // Markdown prints one GitHub table for each history.
-func (d checkDocument) Markdown(w io.Writer) error {
+func (d Checked) Markdown(w io.Writer) error {
 	var b strings.Builder
 	for i := range d.Histories {
 		h := &d.Histories[i]
@@ -112,8 +117,8 @@ func (d checkDocument) Markdown(w io.Writer) error {
 	return err
 }
 
-// printDisagreement shows the smallest history on which the judges disagree.
-func printDisagreement(w io.Writer, name string, e *checker.DisagreementError) {
+// PrintDisagreement shows the smallest history on which the judges disagree.
+func PrintDisagreement(w io.Writer, name string, e *checker.DisagreementError) {
 	fmt.Fprintf(w, "%s: the judges disagree on these operations of lock %q:\n", name, e.Lock)
 	for _, line := range e.Listing {
 		fmt.Fprintf(w, "  %s\n", line)
