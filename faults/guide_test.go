@@ -34,7 +34,7 @@ faults:
 func TestTheFaultOfTheGuidePlays(t *testing.T) {
 	s, err := scenarios.Parse("wiped.yaml", []byte(wiped))
 	must.Succeed(t, err)
-	lock, err := locks.FindSubject("reentrant")
+	lock, err := locks.Find("reentrant")
 	must.Succeed(t, err)
 	p, err := play.Simulate(s, lock, 1, "test")
 	must.Succeed(t, err)

@@ -32,7 +32,7 @@ import (
 func Exhaust(t *testing.T, l Lock, opts ...Option) {
 	t.Helper()
 	test := newRunner(t, l, opts)
-	o, sub := test.options, test.subject
+	o, tested := test.options, test.tested
 	v, err := draw.NewVocabulary(o.faults, nil, false)
 	if err != nil {
 		t.Fatalf("locktest: %v", err)
@@ -43,9 +43,9 @@ func Exhaust(t *testing.T, l Lock, opts ...Option) {
 	play := func(j suite.Job) suite.Answer {
 		a := suite.Answer{ID: j.ID, Run: j.Run("sim")}
 		a.Run.LockVersion = l.Version
-		return exhaustive.Answer(sub, j, a, stalled.guard)
+		return exhaustive.Answer(tested, j, a, stalled.guard)
 	}
-	r, err := exhaustive.Options{Lock: sub, Users: o.users, Base: o.base, Depth: 1, Faults: v.Faults, Shard: o.part, Runner: suite.Here{Player: play}}.
+	r, err := exhaustive.Options{Lock: tested, Users: o.users, Base: o.base, Depth: 1, Faults: v.Faults, Shard: o.part, Runner: suite.Here{Player: play}}.
 		Play(ctx, func(string) {})
 	stalled.tell(t)
 	switch {

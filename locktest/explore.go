@@ -29,7 +29,7 @@ func Explore(t *testing.T, l Lock, opts ...Option) {
 	t.Helper()
 	l.misuse = new(misuse)
 	r := newRunner(t, l, opts)
-	o, sub := r.options, r.subject
+	o, tested := r.options, r.tested
 	v, err := draw.NewVocabulary(nil, nil, false)
 	if err != nil {
 		t.Fatalf("locktest: %v", err)
@@ -38,7 +38,7 @@ func Explore(t *testing.T, l Lock, opts ...Option) {
 	plan := suite.Plan{Options: suite.Options{World: e, Seeds: 1, Users: o.users, Dir: runDir(t), Command: again(t, o.seed)}}
 	for n := range o.runs {
 		seed := o.seed + uint64(n)
-		s, err := draw.Scenario(sub, seed, v, nil)
+		s, err := draw.Scenario(tested, seed, v, nil)
 		if err != nil {
 			t.Fatalf("a defect of holdfast: %v", err)
 		}
@@ -46,7 +46,7 @@ func Explore(t *testing.T, l Lock, opts ...Option) {
 		if err != nil {
 			t.Fatalf("a defect of holdfast: %v", err)
 		}
-		if err := plan.Add(suite.Source{Scenario: s, Text: text}, []*locks.Subject{sub}, seed); err != nil {
+		if err := plan.Add(suite.Source{Scenario: s, Text: text}, []*locks.Lock{tested}, seed); err != nil {
 			t.Fatalf("locktest: %v", err)
 		}
 	}
@@ -105,7 +105,7 @@ func (e *explorer) explore(j suite.Job) (fatal string) {
 	run := j.Run("sim")
 	run.LockVersion, run.Test = e.version, again(e.t, j.Seed)
 	// A fault that found nothing to strike was not part of the run.
-	p, err := j.Once(&run, s, e.subject, func() (*play.Played, error) {
+	p, err := j.Once(&run, s, e.tested, func() (*play.Played, error) {
 		p, err := e.once(s, j.Seed)
 		if p != nil {
 			p.History = p.Judged()

@@ -180,7 +180,7 @@ func (l Lock) description() locks.Description {
 }
 
 // forScenarios is the lock as scenarios play it.
-func (l Lock) forScenarios() (*locks.Subject, error) {
+func (l Lock) forScenarios() (*locks.Lock, error) {
 	if (l.New == nil) == (l.Open == nil) {
 		return nil, fmt.Errorf("the lock %q needs New or Open, and not both", l.description().Name)
 	}

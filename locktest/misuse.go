@@ -144,9 +144,9 @@ const mostKeys = 5
 
 // wrongKey says that a lock lives under other keys than it declares, "" where
 // nothing speaks for that.
-func wrongKey(sub *locks.Subject, names []string, p *play.Played) string {
+func wrongKey(tested *locks.Lock, names []string, p *play.Played) string {
 	granted := slices.ContainsFunc(p.History.Events, func(e history.Event) bool { return e.Kind == history.OK && e.F == history.Acquire })
-	if len(p.Elsewhere) == 0 || !granted || sub.Holder() == locks.HolderNone {
+	if len(p.Elsewhere) == 0 || !granted || tested.Holder() == locks.HolderNone {
 		return ""
 	}
 	var wrote []string
@@ -162,5 +162,5 @@ func wrongKey(sub *locks.Subject, names []string, p *play.Played) string {
 		}
 	}
 	return fmt.Sprintf("Lock.Key does not match: it says that the lock %q is the key %q, which the lock never wrote. It wrote %s. Say which of them is the lock, with {name} for its name%s",
-		names[0], sub.Key(names[0]), english.And(wrote), like)
+		names[0], tested.Key(names[0]), english.And(wrote), like)
 }

@@ -32,25 +32,25 @@ var (
 // such a lock.
 func verdicts(t *testing.T, l Lock, s *scenarios.Scenario, seed uint64) (wrong map[string]string, played bool) {
 	t.Helper()
-	sub, err := l.forScenarios()
+	tested, err := l.forScenarios()
 	must.Succeed(t, err)
-	if ok, _ := s.Applies(sub); !ok {
+	if ok, _ := s.Applies(tested); !ok {
 		return nil, false
 	}
 	wrong = map[string]string{}
-	users, _ := suite.UsersOf(s, sub, suite.BothUsers)
+	users, _ := suite.UsersOf(s, tested, suite.BothUsers)
 	for _, user := range users {
 		by := s.PlayedBy(user)
-		j := suite.Job{Scenario: s.Name, Lock: sub.Name(), Seed: seed, User: user, Judge: true}
+		j := suite.Job{Scenario: s.Name, Lock: tested.Name(), Seed: seed, User: user, Judge: true}
 		if *outsiderOut != "" {
-			j.History = filepath.Join(*outsiderOut, fmt.Sprintf("%s-%s-%s-%d.jsonl", s.Name, sub.Name(), user, seed))
+			j.History = filepath.Join(*outsiderOut, fmt.Sprintf("%s-%s-%s-%d.jsonl", s.Name, tested.Name(), user, seed))
 		}
 		r := j.Run("sim")
-		p, err := j.Once(&r, by, sub, func() (*play.Played, error) { return play.Simulate(by, sub, seed, "test") })
+		p, err := j.Once(&r, by, tested, func() (*play.Played, error) { return play.Simulate(by, tested, seed, "test") })
 		if err != nil {
 			t.Fatalf("%s with %s, seed %d: %v", s.Name, l.Name, seed, err)
 		}
-		if nothing, _ := play.NothingToStrike(by, sub, p); nothing {
+		if nothing, _ := play.NothingToStrike(by, tested, p); nothing {
 			return nil, false
 		}
 		for p, v := range r.Verdicts {

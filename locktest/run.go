@@ -101,7 +101,7 @@ func (r *runner) tell(t *testing.T, res results.Results) {
 // runner is the [suite.World] of a test with one lock.
 type runner struct {
 	t       *testing.T
-	subject *locks.Subject
+	tested  *locks.Lock
 	version string // of the lock
 	options options
 	dir     suite.Dir
@@ -124,21 +124,21 @@ func newRunner(t *testing.T, l Lock, opts []Option) *runner {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sub, err := l.forScenarios()
+	tested, err := l.forScenarios()
 	if err != nil {
 		t.Fatalf("locktest: %v", err)
 	}
 	logging.Disable() // broken connections are the point here
-	return &runner{t: t, subject: sub, version: l.Version, options: o, misuse: l.misuse}
+	return &runner{t: t, tested: tested, version: l.Version, options: o, misuse: l.misuse}
 }
 
 // Locks implements [suite.World].
-func (r *runner) Locks(context.Context, []string) ([]*locks.Subject, error) {
-	return []*locks.Subject{r.subject}, nil
+func (r *runner) Locks(context.Context, []string) ([]*locks.Lock, error) {
+	return []*locks.Lock{r.tested}, nil
 }
 
 // Lacks implements [suite.World].
-func (r *runner) Lacks(*scenarios.Scenario, *locks.Subject) (string, error) { return "", nil }
+func (r *runner) Lacks(*scenarios.Scenario, *locks.Lock) (string, error) { return "", nil }
 
 // Play implements [suite.World]. The seeds of a scenario and a user are one subtest.
 func (r *runner) Play(_ context.Context, jobs []suite.Job, dir suite.Dir) suite.Outcome {
@@ -199,7 +199,7 @@ func (r *runner) play(t *testing.T, j suite.Job) (*judged, *logged) {
 	run := j.Run("sim")
 	run.LockVersion, run.Test = r.version, again(t, j.Seed)
 	said, restore := capture()
-	played, err := j.Once(&run, s, r.subject, func() (*play.Played, error) { return r.once(s, j.Seed) })
+	played, err := j.Once(&run, s, r.tested, func() (*play.Played, error) { return r.once(s, j.Seed) })
 	restore()
 	var stalled *goroutines.Stall
 	if why := r.wrongly(s, played); why != "" {
@@ -216,7 +216,7 @@ func (r *runner) play(t *testing.T, j suite.Job) (*judged, *logged) {
 	case err != nil:
 		t.Fatalf("a defect of holdfast: %v", err)
 	}
-	if nothing, reason := play.NothingToStrike(s, r.subject, played); nothing {
+	if nothing, reason := play.NothingToStrike(s, r.tested, played); nothing {
 		r.skipped = append(r.skipped, results.Skip{Scenario: run.Scenario, Lock: run.Lock, User: run.User, Reason: reason})
 		t.Skipf("the scenario is not about this lock: %s", reason)
 	}
@@ -234,7 +234,7 @@ func (r *runner) play(t *testing.T, j suite.Job) (*judged, *logged) {
 func (r *runner) wrongly(s *scenarios.Scenario, played *play.Played) string {
 	why := r.misuse.take()
 	if why == "" && played != nil {
-		why = wrongKey(r.subject, s.Workload.Names(), played)
+		why = wrongKey(r.tested, s.Workload.Names(), played)
 	}
 	r.pointless = r.pointless || why != ""
 	return why
@@ -247,7 +247,7 @@ var detector = goroutines.Detector{Most: time.Minute}
 func (r *runner) once(s *scenarios.Scenario, seed uint64) (*play.Played, error) {
 	var played *play.Played
 	var err error
-	if stall := detector.Watch(func() { played, err = play.Simulate(s, r.subject, seed, version.Holdfast) }); stall != nil {
+	if stall := detector.Watch(func() { played, err = play.Simulate(s, r.tested, seed, version.Holdfast) }); stall != nil {
 		return nil, stall // what is left behind may still write
 	}
 	return played, err

@@ -64,7 +64,7 @@ func clientName(i int) string { return "client-" + string(rune('1'+i)) }
 func TestCatalogueExpectsNothingInVain(t *testing.T) {
 	for _, s := range scenarios.Catalogue() {
 		played := 0
-		for _, lock := range locks.Locks() {
+		for _, lock := range locks.Names() {
 			if ok, reason := s.Applies(locks.MustFind(lock)); ok {
 				played++
 			} else if reason == "" {
@@ -134,7 +134,7 @@ func TestCatalogueShowsWhatItIsKnownFor(t *testing.T) {
 		s, err := scenarios.Find(tt.scenario)
 		must.Succeed(t, err)
 		var got []string
-		for _, lock := range locks.Locks() {
+		for _, lock := range locks.Names() {
 			if ok, _ := s.Applies(locks.MustFind(lock)); ok && s.Expected(locks.MustFind(lock))[tt.property].Outcome == checker.Violated {
 				got = append(got, lock)
 			}

@@ -46,7 +46,7 @@ func verdictsOf(p checker.Property) []string {
 // Expected returns the expected verdict of a lock for each property, whether the
 // lock claims it or not. For a mutant it is that of the original. For a
 // third-party lock it follows from the claims, see [locks.NewThirdParty].
-func (s *Scenario) Expected(l *locks.Subject) map[checker.Property]Expectation {
+func (s *Scenario) Expected(l *locks.Lock) map[checker.Property]Expectation {
 	if l.ThirdParty != nil {
 		return s.expectedOfThirdParty(l.ThirdParty)
 	}
@@ -88,7 +88,7 @@ func (e Expectation) Met(p checker.Property, v checker.Verdict) bool {
 // Applies reports whether the scenario can be played with a lock, and if not, why.
 // There are three reasons: the scenario excludes the lock, the lock cannot do the
 // workload, or a fault has no target in its world.
-func (s *Scenario) Applies(l *locks.Subject) (ok bool, reason string) {
+func (s *Scenario) Applies(l *locks.Lock) (ok bool, reason string) {
 	if ok, reason := s.suits(l); !ok {
 		return false, reason
 	}
@@ -99,7 +99,7 @@ func (s *Scenario) Applies(l *locks.Subject) (ok bool, reason string) {
 }
 
 // Check is Applies as an error.
-func (s *Scenario) Check(l *locks.Subject) error {
+func (s *Scenario) Check(l *locks.Lock) error {
 	if ok, reason := s.Applies(l); !ok {
 		return fmt.Errorf("scenario %s does not apply to %s: %s", s.Name, l.Name(), reason)
 	}
@@ -108,7 +108,7 @@ func (s *Scenario) Check(l *locks.Subject) error {
 
 // standIn is the built-in lock that Only, Except and Expect use for a lock: the
 // lock itself, its original, or one of its kind.
-func standIn(l *locks.Subject) string {
+func standIn(l *locks.Lock) string {
 	if l.ThirdParty != nil {
 		return kin(l.ThirdParty)
 	}
@@ -116,7 +116,7 @@ func standIn(l *locks.Subject) string {
 }
 
 // suits is Applies without the faults.
-func (s *Scenario) suits(l *locks.Subject) (ok bool, reason string) {
+func (s *Scenario) suits(l *locks.Lock) (ok bool, reason string) {
 	if ok, reason := s.meets(l); !ok {
 		return false, reason
 	}

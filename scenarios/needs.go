@@ -13,14 +13,14 @@ type need struct {
 	does bool // a habit of a lock, and not a claim
 	// met reports whether a lock meets it. Every third-party lock meets a need
 	// for a habit: the run shows whether the fault finds a target.
-	met func(*locks.Subject) bool
+	met func(*locks.Lock) bool
 }
 
 // needs are all of them, in the order of the documentation: the claims first.
 var needs = slices.Concat(claimNeeds(), []need{
-	{"acks", false, func(l *locks.Subject) bool { return l.Acks || l.ThirdParty != nil && l.ThirdParty.Acks }},
-	{"quorum", false, func(l *locks.Subject) bool { return l.Quorum() < l.Groups }},
-	{"every_primary", false, func(l *locks.Subject) bool { return l.Groups > 1 && l.Quorum() == l.Groups }},
+	{"acks", false, func(l *locks.Lock) bool { return l.Acks || l.ThirdParty != nil && l.ThirdParty.Acks }},
+	{"quorum", false, func(l *locks.Lock) bool { return l.Quorum() < l.Groups }},
+	{"every_primary", false, func(l *locks.Lock) bool { return l.Groups > 1 && l.Quorum() == l.Groups }},
 	{"scripts", true, habit(func(h locks.Habits) bool { return h.Scripts })},
 	{"looks", true, habit(func(h locks.Habits) bool { return h.Looks })},
 })
@@ -28,13 +28,13 @@ var needs = slices.Concat(claimNeeds(), []need{
 func claimNeeds() []need {
 	var all []need
 	for _, name := range history.ClaimNames() {
-		all = append(all, need{name, false, func(l *locks.Subject) bool { return l.Claims.Has(name) }})
+		all = append(all, need{name, false, func(l *locks.Lock) bool { return l.Claims.Has(name) }})
 	}
 	return all
 }
 
-func habit(has func(locks.Habits) bool) func(*locks.Subject) bool {
-	return func(l *locks.Subject) bool {
+func habit(has func(locks.Habits) bool) func(*locks.Lock) bool {
+	return func(l *locks.Lock) bool {
 		return has(l.Habits) || l.ThirdParty != nil && l.Open != nil
 	}
 }
@@ -50,7 +50,7 @@ func NeedWords() []string {
 
 // meets reports whether a lock meets the needs of the scenario, or the missing
 // one.
-func (s *Scenario) meets(l *locks.Subject) (ok bool, reason string) {
+func (s *Scenario) meets(l *locks.Lock) (ok bool, reason string) {
 	for _, n := range needs {
 		if slices.Contains(s.Needs, n.word) && !n.met(l) {
 			if n.does {

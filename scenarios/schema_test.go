@@ -84,7 +84,7 @@ func TestSchemaKnowsAllWords(t *testing.T) {
 		known = append(known, k.Name)
 	}
 	for what, diff := range map[string]string{
-		"locks":   cmp.Diff(locks.Locks(), doc.Defs.Lock.Enum),
+		"locks":   cmp.Diff(locks.Names(), doc.Defs.Lock.Enum),
 		"needs":   cmp.Diff(scenarios.NeedWords(), doc.Defs.Need.Enum),
 		"faults":  cmp.Diff(known, doc.Defs.Fault.Properties.Fault.Enum),
 		"moments": cmp.Diff(faults.Moments(), doc.Defs.Anchor.Properties.Moment.Enum),

@@ -11,7 +11,7 @@ import (
 
 // canDo reports whether a lock can do the workload of the scenario, or the reason
 // why not.
-func (s *Scenario) canDo(l *locks.Subject) (ok bool, reason string) {
+func (s *Scenario) canDo(l *locks.Lock) (ok bool, reason string) {
 	switch {
 	case l.Acks && s.Topology.Replicas == 0:
 		return false, "there is no replica to wait for"

@@ -322,13 +322,13 @@ func (v validator) overrides() error {
 
 // selection checks needs, only and except.
 func (v validator) selection() error {
-	if err := cmp.Or(v.list("needs", v.s.Needs, "claim", NeedWords()), v.list("only", v.s.Only, "lock", locks.Locks())); err != nil {
+	if err := cmp.Or(v.list("needs", v.s.Needs, "claim", NeedWords()), v.list("only", v.s.Only, "lock", locks.Names())); err != nil {
 		return err
 	}
 	for _, lock := range slices.Sorted(maps.Keys(v.s.Except)) {
 		path := "except." + lock
-		if !slices.Contains(locks.Locks(), lock) {
-			return v.atKey(path, didYouMean(lock, locks.Locks()), "unknown lock %q", lock)
+		if !slices.Contains(locks.Names(), lock) {
+			return v.atKey(path, didYouMean(lock, locks.Names()), "unknown lock %q", lock)
 		}
 		if len(v.s.Only) > 0 && !slices.Contains(v.s.Only, lock) {
 			return v.atKey(path, "", "only leaves %s out already", lock)
@@ -368,7 +368,7 @@ func (v validator) expectations() error {
 		if len(e.Locks) == 0 {
 			return v.at(path+".locks", "such as locks: [set-px, set-px-lua]", "%s.locks is missing", path)
 		}
-		if err := v.list(path+".locks", e.Locks, "lock", locks.Locks()); err != nil {
+		if err := v.list(path+".locks", e.Locks, "lock", locks.Names()); err != nil {
 			return err
 		}
 		for j, lock := range e.Locks {
@@ -399,7 +399,7 @@ func (v validator) expectations() error {
 
 // locks are the locks with which the scenario is played.
 func (v validator) locks() []string {
-	return slices.DeleteFunc(locks.Locks(), func(lock string) bool {
+	return slices.DeleteFunc(locks.Names(), func(lock string) bool {
 		ok, _ := v.s.suits(locks.MustFind(lock))
 		return !ok
 	})

@@ -18,11 +18,11 @@ import (
 // A consensus store does not change this: a holder that is stopped past its lease
 // overlaps with the next. A token that the resource checks helps.
 func TestPlayed(t *testing.T) {
-	subjects := map[string]*locks.Subject{}
+	underTest := map[string]*locks.Lock{}
 	for _, d := range describe() {
 		l, err := locks.NewThirdParty(d, nil)
 		must.Succeed(t, err)
-		subjects[d.Name] = l
+		underTest[d.Name] = l
 	}
 	for _, tt := range []struct {
 		scenario, lock string
@@ -36,8 +36,8 @@ func TestPlayed(t *testing.T) {
 			t.Parallel()
 			s, err := scenarios.Find(tt.scenario)
 			must.Succeed(t, err)
-			r := judged(t, s, subjects[tt.lock], tt.violated)
-			for _, wrong := range surprises(s, subjects[tt.lock], tt.violated, r) {
+			r := judged(t, s, underTest[tt.lock], tt.violated)
+			for _, wrong := range surprises(s, underTest[tt.lock], tt.violated, r) {
 				t.Error(wrong)
 			}
 			if _, ok := r.Verdicts[checker.Lease]; ok {
@@ -49,7 +49,7 @@ func TestPlayed(t *testing.T) {
 
 // surprises are the verdicts that the lock's description does not explain, and
 // the violations that have to be seen and are not.
-func surprises(s *scenarios.Scenario, l *locks.Subject, violated []checker.Property, r checker.Report) []string {
+func surprises(s *scenarios.Scenario, l *locks.Lock, violated []checker.Property, r checker.Report) []string {
 	var all []string
 	expected := s.Expected(l)
 	for p, v := range r.Verdicts {
@@ -66,7 +66,7 @@ const tries = 20
 
 // judged plays a scenario at half its length. It does so again where the machine kept the
 // harness waiting for too long, or for long enough to explain a surprising verdict.
-func judged(t *testing.T, s *scenarios.Scenario, l *locks.Subject, violated []checker.Property) checker.Report {
+func judged(t *testing.T, s *scenarios.Scenario, l *locks.Lock, violated []checker.Property) checker.Report {
 	t.Helper()
 	how := liveplay.Live{
 		Backend: servers.Backend{Bundled: &servers.BundledServers{Command: []string{self(t), serveRole}, Members: members}},

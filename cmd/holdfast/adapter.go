@@ -170,7 +170,7 @@ func newAdapterDescribeCmd() *cobra.Command {
 				return notPlayed(err)
 			}
 			for _, l := range locks {
-				d, _ := l.Subject.Description()
+				d, _ := l.Lock.Description()
 				if err := printJSON(c.OutOrStdout(), d); err != nil {
 					return defect(err)
 				}

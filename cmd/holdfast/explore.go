@@ -100,7 +100,7 @@ run could be judged; 4 a defect of holdfast itself; 130 interrupted.`,
 	c.Flags().StringVar(&f.out, "out", "", "directory for the results and the finds (default holdfast-runs/TIME)")
 	f.output.flags(c, "what to print", " (default explore.html or exhaustive.html in --out)")
 	f.pool.flags(c, 20*time.Second)
-	complete(c, "lock", locks.Locks())
+	complete(c, "lock", locks.Names())
 	complete(c, "base", exhaustive.Names())
 	complete(c, "faults", draw.Names())
 	complete(c, "without", draw.Names())
@@ -135,9 +135,9 @@ func runExplore(c *cobra.Command, f exploreFlags) error {
 		return usage("--adapter is for holdfast run: exploring plays in virtual time, which other processes do not have",
 			"a lock in Go is explored with locktest.Explore and locktest.Exhaust: see docs/test-your-own-lock.md")
 	}
-	l, err := locks.FindSubject(f.lock)
+	l, err := locks.Find(f.lock)
 	if err != nil {
-		return usage(err.Error(), didYouMean(f.lock, locks.Locks()), "holdfast list locks shows which there are")
+		return usage(err.Error(), didYouMean(f.lock, locks.Names()), "holdfast list locks shows which there are")
 	}
 	v, err := draw.NewVocabulary(f.faults, f.without, f.survivable)
 	if err != nil {

@@ -50,7 +50,7 @@ itself; 130 interrupted.`,
 	formatFlag(c, &f.format, fidelityFormats, "what to print: text or markdown")
 	c.Flags().Float64Var(&f.scale, "time-scale", 0, "as in holdfast run")
 	c.Flags().IntVar(&f.workers, "workers", 0, "as in holdfast run")
-	complete(c, "lock", locks.Locks())
+	complete(c, "lock", locks.Names())
 	return c
 }
 

@@ -122,7 +122,7 @@ func notCarried(t *testing.T, scenario, lock string) string {
 	t.Helper()
 	s, err := scenarios.Find(scenario)
 	must.Succeed(t, err)
-	l, err := locks.FindSubject(lock)
+	l, err := locks.Find(lock)
 	must.Succeed(t, err)
 	ok, why := liveplay.Carries(s, l, servers.Backend{})
 	if ok || os.Getenv("HOLDFAST_REQUIRE_CC") != "" {

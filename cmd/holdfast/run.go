@@ -94,7 +94,7 @@ input; 3 some verdict unknown; 4 a defect of holdfast itself; 130 interrupted.`,
 	c.Flags().StringVar(&f.outputs.Markdown, "markdown", "", "also write Markdown to this file")
 	c.Flags().IntVar(&f.pool.workers, "workers", 0, "runs at a time (default one per core; live: three per core)")
 	c.Flags().DurationVar(&f.pool.stall, "stall", time.Minute, "sim: processor time after which a run that does not end is given up")
-	complete(c, "lock", locks.Locks())
+	complete(c, "lock", locks.Names())
 	complete(c, "world", []string{worldSim, worldLive})
 	complete(c, "user", suite.UserChoices())
 	complete(c, "backend", liveplay.Backends())
@@ -198,7 +198,7 @@ func (f runFlags) check() error {
 // playable are the names of the locks that --lock accepts: the built-in ones, and
 // those of the gallery.
 func playable() []string {
-	names := append(locks.Locks(), gallery.FairQueue)
+	names := append(locks.Names(), gallery.FairQueue)
 	for _, m := range locks.Mutants() {
 		names = append(names, m.Name)
 	}

@@ -99,7 +99,7 @@ func (f shrinkFlags) check() error {
 	if f.property != "" && !slices.Contains(properties(), f.property) {
 		return usage(fmt.Sprintf("unknown property %q", f.property), didYouMean(f.property, properties()), "holdfast list properties shows them")
 	}
-	if _, err := locks.FindSubject(f.lock); f.lock != "" && err != nil {
+	if _, err := locks.Find(f.lock); f.lock != "" && err != nil {
 		return usage(err.Error(), didYouMean(f.lock, playable()), "holdfast list locks and holdfast list mutants show the locks")
 	}
 	return cmp.Or(between("--runs", f.runs, 10, 1_000_000), f.pool.check())
@@ -200,7 +200,7 @@ func (f shrinkFlags) playNow(ctx context.Context, path string, pool workers.Pool
 		return nil, err
 	}
 	s := list[0]
-	l, err := locks.FindSubject(f.lock)
+	l, err := locks.Find(f.lock)
 	if err != nil {
 		return nil, usage(err.Error())
 	}

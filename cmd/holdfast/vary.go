@@ -59,7 +59,7 @@ input; 3 some verdict unknown; 4 a defect of holdfast itself; 130 interrupted.`,
 	c.Flags().StringVar(&f.out, "out", "", "new or empty directory for what is not as expected (default: it is only reported)")
 	formatFlag(c, &f.format, tableFormats, "what to print: text, json or markdown")
 	f.pool.flags(c, time.Minute)
-	complete(c, "lock", locks.Locks())
+	complete(c, "lock", locks.Names())
 	return c
 }
 

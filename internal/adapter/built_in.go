@@ -21,7 +21,7 @@ func ServeBuiltIn(ctx context.Context, in io.Reader, out io.Writer) error {
 }
 
 func openBuiltIn(h Hello) (Lock, error) {
-	sub, err := locks.FindSubject(h.Lock)
+	tested, err := locks.Find(h.Lock)
 	if err != nil {
 		return nil, err
 	}
@@ -29,7 +29,7 @@ func openBuiltIn(h Hello) (Lock, error) {
 		Process: h.Process, Seed: h.Seed, Lease: time.Duration(h.LeaseNS), Poll: time.Duration(h.PollNS),
 		Replicas: h.Replicas, Acks: h.Acks, Scale: cmp.Or(h.Redis.TimeScale, 1),
 	}
-	for g := 1; g <= sub.Groups; g++ {
+	for g := 1; g <= tested.Groups; g++ {
 		c := h.Redis.Client(g)
 		env.Clients = append(env.Clients, c)
 		// A process that has been up for a while is connected.
@@ -37,7 +37,7 @@ func openBuiltIn(h Hello) (Lock, error) {
 			return nil, fmt.Errorf("reach group %d: %w", g, err)
 		}
 	}
-	s, err := sub.Open(env)
+	s, err := tested.Open(env)
 	if err != nil {
 		return nil, err
 	}

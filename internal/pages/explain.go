@@ -29,7 +29,7 @@ var kinds = []struct {
 		return rows
 	}},
 	{"locks", func() (rows [][]string) {
-		for _, name := range locks.Locks() {
+		for _, name := range locks.Names() {
 			rows = append(rows, []string{name, locks.MustFind(name).Summary()})
 		}
 		return rows
@@ -79,7 +79,7 @@ func List(w io.Writer, kind string) error {
 
 // Names are all words that [Explain] explains.
 func Names() []string {
-	all := slices.Concat(locks.Locks(), scenarios.Names())
+	all := slices.Concat(locks.Names(), scenarios.Names())
 	for _, m := range locks.Mutants() {
 		all = append(all, m.Name)
 	}
@@ -150,7 +150,7 @@ func few(all []string) string {
 }
 
 func lock(p *sheet, word string) {
-	if !slices.Contains(locks.Locks(), word) {
+	if !slices.Contains(locks.Names(), word) {
 		return
 	}
 	l := locks.MustFind(word)
@@ -178,7 +178,7 @@ func lock(p *sheet, word string) {
 	p.line("try", "holdfast run --lock "+word)
 }
 
-func promised(l *locks.Subject) []string {
+func promised(l *locks.Lock) []string {
 	c := l.Claims
 	var all []string
 	for _, one := range []struct {
@@ -236,7 +236,7 @@ func scenario(p *sheet, word string) {
 	}
 	breaks := map[string][]string{}
 	var whats, holds []string
-	for _, name := range locks.Locks() {
+	for _, name := range locks.Names() {
 		l := locks.MustFind(name)
 		if ok, _ := s.Applies(l); !ok {
 			continue
@@ -301,7 +301,7 @@ func property(p *sheet, word string) {
 	p.line("promise", checker.Properties()[i].Promise)
 	var shown []string
 	for _, s := range scenarios.Catalogue() {
-		for _, name := range locks.Locks() {
+		for _, name := range locks.Names() {
 			l := locks.MustFind(name)
 			if ok, _ := s.Applies(l); ok && s.Expected(l)[checker.Property(word)].Outcome == checker.Violated {
 				shown = append(shown, s.Name)

@@ -153,7 +153,7 @@ func (r Placement) find(c exhaustive.Cause, drawn bool) find {
 func (r Placement) draw(f *find, title, source string) {
 	a := suite.Answer{Run: results.Run{Lock: r.Lock, World: "sim", Seed: exhaustive.Seed}}
 	j := suite.Job{File: "find.yaml", Source: source, Lock: r.Lock, Seed: exhaustive.Seed, Judge: true}
-	s, played := a.Play(j, func(run func()) { run() }, func(s *scenarios.Scenario, l *locks.Subject) (*play.Played, error) {
+	s, played := a.Play(j, func(run func()) { run() }, func(s *scenarios.Scenario, l *locks.Lock) (*play.Played, error) {
 		return play.Simulate(s, l, j.Seed, version.Holdfast)
 	})
 	if played == nil {

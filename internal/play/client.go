@@ -42,8 +42,8 @@ type Client struct {
 func (r *Run) NewClient(n int, p *faults.Process, s locks.Session, stocks map[string]*Stock, rng *rand.Rand) *Client {
 	c := &Client{
 		work: r.Scenario.WorkloadOf(n), Proc: p, session: s, rec: r.Rec, owners: r.Owners, announce: r.Schedule.Moment, settle: r.Settle, stocks: stocks,
-		claims: r.Subject.Terms(r.Scenario.Setting()), unasked: r.defaultLease(r.Scenario.WorkloadOf(n)),
-		waits: r.Subject.Claims.Waits, explicit: r.Subject.Claims.Explicit, poll: cmp.Or(time.Duration(r.Scenario.Workload.Poll), r.Scenario.Scaled(locks.DefaultPoll)),
+		claims: r.Lock.Terms(r.Scenario.Setting()), unasked: r.defaultLease(r.Scenario.WorkloadOf(n)),
+		waits: r.Lock.Claims.Waits, explicit: r.Lock.Claims.Explicit, poll: cmp.Or(time.Duration(r.Scenario.Workload.Poll), r.Scenario.Scaled(locks.DefaultPoll)),
 		early: r.Early,
 	}
 	for i := range c.work.AtOnce() {

@@ -52,7 +52,7 @@ func asWorker(t *testing.T) {
 func printHashes(w io.Writer) error {
 	n, every := 0, nightly.Every(3)
 	for _, s := range scenarios.Catalogue() {
-		for _, l := range locks.Locks() {
+		for _, l := range locks.Names() {
 			if ok, _ := s.Applies(locks.MustFind(l)); !ok {
 				continue
 			}

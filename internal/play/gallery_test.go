@@ -114,7 +114,7 @@ func TestFairQueueIsRight(t *testing.T) {
 }
 
 func TestMutantsAreExpectedToBeTheirBase(t *testing.T) {
-	builtIn := locks.Locks()
+	builtIn := locks.Names()
 	for _, m := range locks.Mutants() {
 		for _, l := range builtIn {
 			if m.Name == l {

@@ -39,7 +39,7 @@ type stored struct {
 }
 
 // NewOwners returns the owners of a scenario that is played with a lock.
-func NewOwners(s *scenarios.Scenario, l *locks.Subject) *owners {
+func NewOwners(s *scenarios.Scenario, l *locks.Lock) *owners {
 	o := &owners{
 		locks: map[string]string{}, how: l.Holder(),
 		name: map[string]string{}, told: map[string]bool{}, unresolved: map[string]stored{}, elsewhere: map[string]bool{},

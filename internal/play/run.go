@@ -57,7 +57,7 @@ func (p *Played) Judged() *history.History {
 // NothingToStrike reports whether a third-party lock never sent the command for
 // which a fault waits: then the scenario does not apply to it. The string is the
 // reason.
-func NothingToStrike(s *scenarios.Scenario, l *locks.Subject, p *Played) (bool, string) {
+func NothingToStrike(s *scenarios.Scenario, l *locks.Lock, p *Played) (bool, string) {
 	missed := p.Missed()
 	if l.ThirdParty == nil || len(missed) == 0 || !s.AboutCommands() {
 		return false, ""
@@ -68,7 +68,7 @@ func NothingToStrike(s *scenarios.Scenario, l *locks.Subject, p *Played) (bool, 
 // Run is one play in progress, in either world.
 type Run struct {
 	Scenario *scenarios.Scenario
-	Subject  *locks.Subject
+	Lock     *locks.Lock
 	Seed     uint64
 	Top      faults.Topology
 	Schedule *faults.Schedule
@@ -101,19 +101,19 @@ func (r *Run) Leftover(key string, ttl time.Duration) bool {
 	if !r.Owners.IsLock(key) && ttl > 0 && ttl <= bookkeeping {
 		return false
 	}
-	return !slices.ContainsFunc(r.Scenario.Workload.Names(), func(name string) bool { return r.Subject.Keeps(name, key) })
+	return !slices.ContainsFunc(r.Scenario.Workload.Names(), func(name string) bool { return r.Lock.Keeps(name, key) })
 }
 
 // Header describes the run. Before the end, it is that of the run so far.
 func (r *Run) Header(version string) history.Header {
 	s := r.Scenario
 	h := history.Header{
-		Format: history.Format, Scenario: s.Name, Lock: r.Subject.Name(), World: r.Top.World, Seed: r.Seed, Version: version,
-		Claims: r.Subject.Terms(s.Setting()), MinGrants: s.Workload.MinGrants,
+		Format: history.Format, Scenario: s.Name, Lock: r.Lock.Name(), World: r.Top.World, Seed: r.Seed, Version: version,
+		Claims: r.Lock.Terms(s.Setting()), MinGrants: s.Workload.MinGrants,
 		Resource: &history.Resource{Initial: Initial, Fenced: r.fenced(), FencesReads: r.fencesReads()},
 		User:     s.Workload.UserOf(),
 	}
-	if h.Unseen = r.Owners.unseen(); h.Unseen != "" || r.Subject.Bundled() != nil {
+	if h.Unseen = r.Owners.unseen(); h.Unseen != "" || r.Lock.Bundled() != nil {
 		h.Unwatched = true
 	}
 	if r.Top.World == simulated {
@@ -219,7 +219,7 @@ func LongestLease(clients []*Client) time.Duration {
 // requests a lease for each acquire, the default differs, so that a lock which
 // ignores the request is detected. Built-in locks are known to respect it.
 func (r *Run) defaultLease(w scenarios.Workload) time.Duration {
-	if w.Explicit && r.Subject.ThirdParty != nil && r.Subject.Claims.Explicit {
+	if w.Explicit && r.Lock.ThirdParty != nil && r.Lock.Claims.Explicit {
 		return 2 * time.Duration(w.Lease)
 	}
 	return time.Duration(w.Lease)

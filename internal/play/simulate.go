@@ -25,19 +25,19 @@ import (
 // runs in it at the same time. The error reports a defect of the scenario or of
 // the harness, after which the run proves nothing. The mistakes of the lock are in
 // the history.
-func Simulate(s *scenarios.Scenario, l *locks.Subject, seed uint64, version string) (*Played, error) {
+func Simulate(s *scenarios.Scenario, l *locks.Lock, seed uint64, version string) (*Played, error) {
 	p, _, err := SimulateWatched(s, l, seed, version, Watch{})
 	return p, err
 }
 
 // SimulateWatched is [Simulate] with an observation of the run. The history is that of
 // Simulate.
-func SimulateWatched(s *scenarios.Scenario, l *locks.Subject, seed uint64, version string, look Watch) (*Played, *Seen, error) {
+func SimulateWatched(s *scenarios.Scenario, l *locks.Lock, seed uint64, version string, look Watch) (*Played, *Seen, error) {
 	if err := s.Check(l); err != nil {
 		return nil, nil, err
 	}
 	s = s.WithDefaults()
-	r := &simRun{Run: &Run{Scenario: s, Subject: l, Seed: seed, Top: s.World(l)}}
+	r := &simRun{Run: &Run{Scenario: s, Lock: l, Seed: seed, Top: s.World(l)}}
 	bubble := sim.Bubble(func() { r.simulate(version, look) })
 	if r.Err != nil {
 		return nil, nil, fmt.Errorf("scenario %s with %s, seed %d: %w", s.Name, l.Name(), seed, r.Err)
@@ -49,7 +49,7 @@ func SimulateWatched(s *scenarios.Scenario, l *locks.Subject, seed uint64, versi
 	if errors.As(bubble, &be) && len(r.End.Goroutines) == 0 {
 		r.End.Goroutines = []string{be.Reason}
 	}
-	if r.Subject.ThirdParty != nil && r.Killed {
+	if r.Lock.ThirdParty != nil && r.Killed {
 		// A process that is killed takes its goroutines along. Here they look like those
 		// of the others.
 		r.End.Goroutines = nil
@@ -76,7 +76,7 @@ func (r *simRun) simulate(version string, look Watch) {
 	if r.Schedule, r.Err = faults.NewSchedule(s.Faults, r.Top, r.Seed); r.Err != nil {
 		return
 	}
-	r.Owners, r.watch = NewOwners(s, r.Subject), newWatch(look)
+	r.Owners, r.watch = NewOwners(s, r.Lock), newWatch(look)
 	var rec *Recorder // nil while the world settles
 	w := sim.New(sim.Options{
 		Seed: r.Seed, Clients: r.Top.Clients, Groups: r.Top.Groups, Replicas: r.Top.Replicas, Cluster: r.Top.Cluster,
@@ -149,11 +149,11 @@ func (r *simRun) openClients(w *sim.World) (clients []*Client, connections []red
 		rng := random.Stream(r.Seed, "workload", p.Name())
 		time.Sleep(time.Duration(1 + rng.Int64N(int64(10*time.Microsecond)))) // no two processes start at one instant
 		env := r.Environment(i, p.Name())
-		for g := 1; g <= r.Subject.Groups; g++ {
+		for g := 1; g <= r.Lock.Groups; g++ {
 			env.Clients = append(env.Clients, w.Client(p, g))
 		}
 		if !r.Top.Cluster {
-			env.Addrs, env.Dial = w.Addresses(r.Subject.Groups), w.Dialer(p)
+			env.Addrs, env.Dial = w.Addresses(r.Lock.Groups), w.Dialer(p)
 		}
 		connections = append(connections, env.Clients...)
 		if r.Top.Cluster {
@@ -164,7 +164,7 @@ func (r *simRun) openClients(w *sim.World) (clients []*Client, connections []red
 				return clients, connections, fmt.Errorf("reach the cluster from %s: %w", p.Name(), err)
 			}
 		}
-		sess, err := r.Subject.Open(env)
+		sess, err := r.Lock.Open(env)
 		if err != nil {
 			return clients, connections, fmt.Errorf("open lock for %s: %w", p.Name(), err)
 		}

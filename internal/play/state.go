@@ -47,7 +47,7 @@ func (r *simRun) state(w *sim.World, header history.Header) State {
 	s := State{At: time.Since(r.Rec.Start), World: w.State(), Events: r.Rec.SoFar(), Goroutines: r.inLock()}
 	for _, n := range s.World.Nodes {
 		for _, k := range n.Keys {
-			if identity, count, _ := r.Subject.Holder().Of(k.Value); r.Owners.IsLock(k.Key) && identity != "" {
+			if identity, count, _ := r.Lock.Holder().Of(k.Value); r.Owners.IsLock(k.Key) && identity != "" {
 				s.Holders = append(s.Holders, Holder{Node: n.Name, Key: k.Key, Owner: r.Owners.Of(identity), Count: count})
 			}
 		}

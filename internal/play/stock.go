@@ -50,12 +50,12 @@ func (s *Stock) write(v int64, token uint64) (was int64, ok bool) {
 
 // fenced reports whether the resources check tokens. Each lock guards its own
 // resource, because tokens of different locks have no order.
-func (r *Run) fenced() bool { return r.Subject.Claims.Fencing }
+func (r *Run) fenced() bool { return r.Lock.Claims.Fencing }
 
 // fencesReads reports whether the stock checks the tokens of reads. It does so
 // only for locks that are not built in, so that the histories of the others do not
 // change.
-func (r *Run) fencesReads() bool { return r.fenced() && r.Subject.ThirdParty != nil }
+func (r *Run) fencesReads() bool { return r.fenced() && r.Lock.ThirdParty != nil }
 
 // NewStocks returns the guarded resources of the run by the name of their lock.
 // They check tokens as fenced and fencesReads say.

@@ -75,7 +75,7 @@ func (s leasedSession) Identity(thread string) string { return s.Process + ":" +
 func (leasedSession) Close() error                    { return nil }
 
 // guest is such a lock as scenarios play it. token makes its tokens; nil for none.
-func guest(t *testing.T, valid time.Duration, token func() uint64) *locks.Subject {
+func guest(t *testing.T, valid time.Duration, token func() uint64) *locks.Lock {
 	t.Helper()
 	d := locks.Description{Name: "leased", Claims: history.Claims{Waits: true, Lease: true, Fencing: token != nil}}
 	l, err := locks.NewThirdParty(d, func(e locks.Environment) (locks.Session, error) { return leasedSession{e, valid, token}, nil })
@@ -84,7 +84,7 @@ func guest(t *testing.T, valid time.Duration, token func() uint64) *locks.Subjec
 }
 
 // worked plays a scenario whose work takes longer than the lease.
-func worked(t *testing.T, l *locks.Subject, user string) *history.History {
+func worked(t *testing.T, l *locks.Lock, user string) *history.History {
 	t.Helper()
 	s, err := scenarios.Parse("slow.yaml", []byte(`
 scenario: slow

@@ -15,7 +15,7 @@ import (
 
 // playWorkload plays a workload in peace, or under faults, and returns a valid
 // history.
-func playWorkload(t *testing.T, l *locks.Subject, workload, faults string) *history.History {
+func playWorkload(t *testing.T, l *locks.Lock, workload, faults string) *history.History {
 	t.Helper()
 	s, err := scenarios.Parse("words.yaml", []byte(`
 scenario: words

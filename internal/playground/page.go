@@ -64,7 +64,7 @@ type choice struct {
 // [Simulator], and the wasm_exec.js of the Go release that built it.
 func Files(w where) (map[string][]byte, error) {
 	v := view{Where: w, Policy: policy(w), Version: version.Holdfast, Patterns: reports.Patterns()}
-	for _, name := range locks.Locks() {
+	for _, name := range locks.Names() {
 		v.Locks = append(v.Locks, choice{Name: name, About: locks.MustFind(name).Summary()})
 	}
 	for _, hazard := range faults.Families() {
@@ -103,7 +103,7 @@ func file(name string) []byte {
 }
 
 func locksOf(s *scenarios.Scenario) (names []string) {
-	for _, name := range locks.Locks() {
+	for _, name := range locks.Names() {
 		if ok, _ := s.Applies(locks.MustFind(name)); ok {
 			names = append(names, name)
 		}

@@ -154,7 +154,7 @@ func playKind(j suite.Job, a suite.Answer, g suite.Guard) suite.Answer {
 
 // playOrder returns nil if the chosen lock could not be played.
 func (p *plan) playOrder(o *order, j suite.Job, a *suite.Answer, g suite.Guard) (*outcome, error) {
-	player := func(s *scenarios.Scenario, l *locks.Subject) (*play.Played, error) {
+	player := func(s *scenarios.Scenario, l *locks.Lock) (*play.Played, error) {
 		return play.Simulate(s, l, j.Seed, version.Holdfast)
 	}
 	if len(o.Beside) == 0 {

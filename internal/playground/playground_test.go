@@ -293,7 +293,7 @@ func FuzzRequest(f *testing.F) {
 		case errors.As(err, &why):
 		case err != nil:
 			t.Fatalf("%q: %v", body, err)
-		case p.scenario.Topology.Clients > maxClients, bounded(p.scenario) != nil, !slices.Contains(locks.Locks(), p.Lock):
+		case p.scenario.Topology.Clients > maxClients, bounded(p.scenario) != nil, !slices.Contains(locks.Names(), p.Lock):
 			t.Fatalf("%q is planned as %+v", body, p.scenario)
 		default:
 			if again, err := scenarios.Parse("x.yaml", []byte(p.source)); err != nil || again.Name != p.Scenario {

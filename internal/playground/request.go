@@ -57,7 +57,7 @@ func (r Request) plan() (*plan, error) {
 	if err != nil {
 		return nil, refuse("there is no scenario %q", r.Scenario)
 	}
-	if !slices.Contains(locks.Locks(), r.Lock) {
+	if !slices.Contains(locks.Names(), r.Lock) {
 		return nil, refuse("there is no lock %q", r.Lock)
 	}
 	p := &plan{Request: r, source: string(src)}

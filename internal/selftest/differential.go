@@ -79,8 +79,8 @@ func playDifferential(j suite.Job, a suite.Answer, g suite.Guard) suite.Answer {
 type differential struct {
 	scenario  *scenarios.Scenario
 	seed      uint64
-	mutant    *locks.Subject
-	originals []*locks.Subject
+	mutant    *locks.Lock
+	originals []*locks.Lock
 	guard     suite.Guard
 }
 
@@ -155,7 +155,7 @@ type drawnRun struct {
 	struck   draw.Coverage
 }
 
-func (d differential) play(l *locks.Subject, n int) (drawnRun, error) {
+func (d differential) play(l *locks.Lock, n int) (drawnRun, error) {
 	run := results.Run{Lock: l.Name(), Seed: d.seed + uint64(n)}
 	seen, _, err := explore.PlayObserved(&run, d.scenario, l, d.guard)
 	if err != nil {

@@ -45,7 +45,7 @@ func TestKnownDifferencesNameScenariosAndLocks(t *testing.T) {
 		if _, err := scenarios.Find(parts[0]); err != nil {
 			t.Errorf("%s: %v", key, err)
 		}
-		if _, err := locks.FindSubject(parts[1]); err != nil {
+		if _, err := locks.Find(parts[1]); err != nil {
 			t.Errorf("%s: %v", key, err)
 		}
 	}

@@ -66,7 +66,7 @@ func (h Hunts) plan() ([]*hunt, error) {
 	}
 	var all []*hunt
 	for _, m := range h.Mutants {
-		l, err := locks.FindSubject(m.Name)
+		l, err := locks.Find(m.Name)
 		if err != nil {
 			return nil, err
 		}

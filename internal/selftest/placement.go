@@ -123,7 +123,7 @@ func (p Placements) original(ctx context.Context, lock string, hazards []string,
 }
 
 func (p Placements) place(ctx context.Context, lock string, kinds []string, pool workers.Pool, progress func(string), found func(exhaustive.Cause)) error {
-	l, err := locks.FindSubject(lock)
+	l, err := locks.Find(lock)
 	if err != nil {
 		return err
 	}

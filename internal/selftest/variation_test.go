@@ -88,7 +88,7 @@ func TestAVariationTellsTheSameStory(t *testing.T) {
 					t.Fatalf("%s, variation %d: another fault: %+v", name, seed, f)
 				}
 			}
-			for _, lock := range locks.Locks() {
+			for _, lock := range locks.Names() {
 				was, _ := fresh.Applies(locks.MustFind(lock))
 				if is, why := varied.Applies(locks.MustFind(lock)); is != was {
 					t.Fatalf("%s, variation %d, with %s: applies %v, was %v %s", name, seed, lock, is, was, why)

@@ -52,7 +52,7 @@ type golden struct {
 }
 
 // add plays a scenario, judges the history and notes both, where it is the run's turn.
-func (g *golden) add(t *testing.T, s *scenarios.Scenario, l *locks.Subject, seed uint64, catalogue bool) {
+func (g *golden) add(t *testing.T, s *scenarios.Scenario, l *locks.Lock, seed uint64, catalogue bool) {
 	t.Helper()
 	g.seen++
 	if g.seen%g.every != 0 {
@@ -108,8 +108,8 @@ func TestGolden(t *testing.T) {
 		g.every = short
 	}
 	for _, s := range scenarios.Catalogue() {
-		for _, name := range locks.Locks() {
-			l, err := locks.FindSubject(name)
+		for _, name := range locks.Names() {
+			l, err := locks.Find(name)
 			must.Succeed(t, err)
 			if ok, _ := s.Applies(l); ok {
 				g.add(t, s, l, 1, true)
@@ -118,9 +118,9 @@ func TestGolden(t *testing.T) {
 	}
 	v, err := draw.NewVocabulary(nil, nil, false)
 	must.Succeed(t, err)
-	names := locks.Locks()
+	names := locks.Names()
 	play := func(lock string, seed uint64) {
-		l, err := locks.FindSubject(lock)
+		l, err := locks.Find(lock)
 		must.Succeed(t, err)
 		s, err := draw.Scenario(l, seed, v, nil)
 		must.Succeed(t, err)

@@ -89,7 +89,7 @@ func PlayJob(j Job, g Guard) Answer {
 
 // playRun plays, judges and stores one run.
 func playRun(j Job, a Answer, g Guard) Answer {
-	a.Play(j, g, func(s *scenarios.Scenario, l *locks.Subject) (*play.Played, error) {
+	a.Play(j, g, func(s *scenarios.Scenario, l *locks.Lock) (*play.Played, error) {
 		return play.Simulate(s, l, j.Seed, version.Holdfast)
 	})
 	return a
@@ -120,13 +120,13 @@ func DecodeAs[T any](raw json.RawMessage) (*T, error) {
 
 // Play plays a job with a player, judges the history where the job asks for it,
 // and stores it. It returns the scenario and the play, nil after a defect.
-func (a *Answer) Play(j Job, g Guard, player func(*scenarios.Scenario, *locks.Subject) (*play.Played, error)) (*scenarios.Scenario, *play.Played) {
+func (a *Answer) Play(j Job, g Guard, player func(*scenarios.Scenario, *locks.Lock) (*play.Played, error)) (*scenarios.Scenario, *play.Played) {
 	s, err := j.Load()
 	if err != nil {
 		a.Defect = err.Error()
 		return nil, nil
 	}
-	l, err := locks.FindSubject(j.Lock)
+	l, err := locks.Find(j.Lock)
 	if err != nil {
 		a.Defect = err.Error()
 		return nil, nil
@@ -154,7 +154,7 @@ func (e *StoreError) Unwrap() error { return e.Err }
 // commands and tests play their runs with Once. It stores the facts in run. Its error is
 // a [*StoreError], or a defect of the scenario or of Holdfast. Once returns the play
 // also with a later error.
-func (j Job) Once(run *results.Run, s *scenarios.Scenario, l *locks.Subject, player func() (*play.Played, error)) (*play.Played, error) {
+func (j Job) Once(run *results.Run, s *scenarios.Scenario, l *locks.Lock, player func() (*play.Played, error)) (*play.Played, error) {
 	began := time.Now()
 	p, err := player()
 	if err != nil {

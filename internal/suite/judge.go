@@ -34,7 +34,7 @@ func countOps(h *history.History) int {
 // Judge judges a history and stores the verdicts in r, beside the expected ones.
 // The error reports a defect of Holdfast: the judges contradict each other, or the
 // recorded history is invalid.
-func Judge(r *results.Run, s *scenarios.Scenario, l *locks.Subject, h *history.History) error {
+func Judge(r *results.Run, s *scenarios.Scenario, l *locks.Lock, h *history.History) error {
 	judged, err := checker.Judge(h, checker.Options{})
 	r.Verdicts = judged.Verdicts
 	expect(r, s, l)
@@ -48,7 +48,7 @@ func Judge(r *results.Run, s *scenarios.Scenario, l *locks.Subject, h *history.H
 // expect fills in what the scenario argues for, and compares. Where another
 // verdict will do as well, and is the one that was found, it is noted as the
 // expected one.
-func expect(r *results.Run, s *scenarios.Scenario, l *locks.Subject) {
+func expect(r *results.Run, s *scenarios.Scenario, l *locks.Lock) {
 	r.Expected = map[checker.Property]checker.Outcome{}
 	r.ExpectedClass = map[checker.Property]string{}
 	r.Because = map[checker.Property]string{}

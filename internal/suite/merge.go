@@ -191,7 +191,7 @@ func joinCommands(a, b string) string {
 // others after them, and the histories where their runs say. A skip goes when
 // there is a run after all.
 func (p Part) ordered() Part {
-	names, locks := scenarios.Names(), locks.Locks()
+	names, locks := scenarios.Names(), locks.Names()
 	compare := func(s1, l1, s2, l2 string) int {
 		return cmp.Or(place(names, s1)-place(names, s2), strings.Compare(s1, s2), place(locks, l1)-place(locks, l2), strings.Compare(l1, l2))
 	}

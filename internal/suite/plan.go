@@ -132,7 +132,7 @@ func NewPlan(ctx context.Context, o Options) (Plan, error) {
 }
 
 // Add adds the runs of a scenario with locks, and the skipped ones.
-func (p *Plan) Add(s Source, with []*locks.Subject, seed uint64) error {
+func (p *Plan) Add(s Source, with []*locks.Lock, seed uint64) error {
 	p.Sources = append(p.Sources, s)
 	for _, l := range with {
 		ok, reason := s.Scenario.Applies(l)

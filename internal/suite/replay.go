@@ -88,7 +88,7 @@ func replayRun(j Job, a Answer, g Guard) Answer {
 		return a
 	}
 	var out replayOut
-	_, p := a.Play(j, g, func(s *scenarios.Scenario, l *locks.Subject) (p *play.Played, err error) {
+	_, p := a.Play(j, g, func(s *scenarios.Scenario, l *locks.Lock) (p *play.Played, err error) {
 		p, out.Seen, err = play.SimulateWatched(s, l, j.Seed, version.Holdfast, args.Watch)
 		return p, err
 	})

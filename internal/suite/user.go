@@ -40,7 +40,7 @@ const nothingToHear = "until a grant names its validity, a careful user of it as
 // name them. "" is the user of the scenario, who is careless by default. A
 // built-in lock has only that one, and so has a scenario that names its user.
 // missing is the reason why none of the requested kinds exists, or "".
-func UsersOf(s *scenarios.Scenario, l *locks.Subject, choice string) (users []string, missing string) {
+func UsersOf(s *scenarios.Scenario, l *locks.Lock, choice string) (users []string, missing string) {
 	if l.ThirdParty == nil || s.NamesUser() {
 		return []string{""}, ""
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // thirdParty is a lock of somebody else's with these claims.
-func thirdParty(t *testing.T, c history.Claims) *locks.Subject {
+func thirdParty(t *testing.T, c history.Claims) *locks.Lock {
 	t.Helper()
 	l, err := locks.NewThirdParty(locks.Description{Name: "mine", Claims: c}, nil)
 	must.Succeed(t, err)
@@ -22,12 +22,12 @@ func thirdParty(t *testing.T, c history.Claims) *locks.Subject {
 func TestPlanUsers(t *testing.T) {
 	list, err := Pick([]string{"contention"})
 	must.Succeed(t, err)
-	builtIn, err := locks.FindSubject("reentrant")
+	builtIn, err := locks.Find("reentrant")
 	must.Succeed(t, err)
 	mine := thirdParty(t, history.Claims{Lease: true})
 	for _, c := range []struct {
 		choice string
-		lock   *locks.Subject
+		lock   *locks.Lock
 		want   []string
 	}{
 		{BothUsers, mine, []string{"", history.Careful}},
@@ -53,11 +53,11 @@ func TestPlanUsers(t *testing.T) {
 }
 
 // planned are the runs of scenarios with a lock, and what is skipped.
-func planned(t *testing.T, list []Source, l *locks.Subject, users string) ([]Job, []results.Skip) {
+func planned(t *testing.T, list []Source, l *locks.Lock, users string) ([]Job, []results.Skip) {
 	t.Helper()
 	p := Plan{Options: Options{World: Sim{}, Seeds: 1, Users: users}}
 	for _, s := range list {
-		must.Succeed(t, p.Add(s, []*locks.Subject{l}, 1))
+		must.Succeed(t, p.Add(s, []*locks.Lock{l}, 1))
 	}
 	return p.Jobs, p.Skipped
 }

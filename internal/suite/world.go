@@ -16,10 +16,10 @@ import (
 type World interface {
 	// Locks finds locks by name; without a name all locks of the world. It is called
 	// before the other methods. Its error may be an [*UnknownLockError].
-	Locks(ctx context.Context, names []string) ([]*locks.Subject, error)
+	Locks(ctx context.Context, names []string) ([]*locks.Lock, error)
 	// Lacks returns what the world lacks for a scenario that applies to a lock, ""
 	// for nothing. An error is about the settings of the world.
-	Lacks(s *scenarios.Scenario, l *locks.Subject) (what string, err error)
+	Lacks(s *scenarios.Scenario, l *locks.Lock) (what string, err error)
 	// Play plays jobs, whose histories lie in a run directory.
 	Play(ctx context.Context, jobs []Job, dir Dir) Outcome
 }
@@ -56,14 +56,14 @@ type Sim struct {
 }
 
 // Locks implements [World].
-func (Sim) Locks(_ context.Context, names []string) ([]*locks.Subject, error) {
-	var all []*locks.Subject
+func (Sim) Locks(_ context.Context, names []string) ([]*locks.Lock, error) {
+	var all []*locks.Lock
 	names, err := LockNames(names, nil)
 	if err != nil {
 		return nil, err
 	}
 	for _, name := range names {
-		l, err := locks.FindSubject(name)
+		l, err := locks.Find(name)
 		if err != nil {
 			return nil, &UnknownLockError{Name: name, Err: err}
 		}
@@ -80,7 +80,7 @@ func LockNames(names, others []string) ([]string, error) {
 		return nil, errors.New("--lock names no lock\nhint: leave it out to play all of them; holdfast list locks shows their names")
 	}
 	if i := slices.Index(names, every); i >= 0 || len(names) == 0 {
-		names = slices.Concat(names[:max(i, 0)], locks.Locks(), others, names[min(i+1, len(names)):])
+		names = slices.Concat(names[:max(i, 0)], locks.Names(), others, names[min(i+1, len(names)):])
 	}
 	var once []string
 	for _, name := range names {
@@ -105,7 +105,7 @@ func (e *UnknownLockError) Error() string { return e.Err.Error() }
 func (e *UnknownLockError) Unwrap() error { return e.Err }
 
 // Lacks implements [World].
-func (Sim) Lacks(*scenarios.Scenario, *locks.Subject) (string, error) { return "", nil }
+func (Sim) Lacks(*scenarios.Scenario, *locks.Lock) (string, error) { return "", nil }
 
 // resampled is the number of runs that Holdfast plays twice, to check that they are
 // deterministic.

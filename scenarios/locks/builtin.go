@@ -19,7 +19,7 @@ import (
 )
 
 // The built-in locks, in the order of reports.
-var subjects = []*Subject{
+var builtIn = []*Lock{
 	textbookLock("setnx", "SETNX without expiry, plain DEL", false, textbook.NewSetNX),
 	textbookLock("setnx-expire", "SETNX, then PEXPIRE as a second command, plain DEL", true, textbook.NewSetNXExpire),
 	textbookLock("set-px", "SET NX PX, plain DEL by anyone", true, textbook.NewSetPX),
@@ -79,8 +79,8 @@ var subjects = []*Subject{
 
 // smallRedLock is redlock with as few primaries as a majority needs. Exhaustive placement
 // plays it, because every primary multiplies the placements. It is in no list;
-// [FindSubject] finds it by name.
-func smallRedLock() *Subject {
+// [Find] finds it by name.
+func smallRedLock() *Lock {
 	s := *MustFind("redlock")
 	s.Like, s.name, s.summary = s.name, smallRedLockName, "the reference lock on a majority of three independent primaries"
 	s.Groups, s.quorum, s.Open = 3, 2, openRedLock(2)
@@ -149,8 +149,8 @@ type textbookSession struct {
 	make func(rdb redis.UniversalClient, name, owner string, o textbook.Options) lock.Locker
 }
 
-func textbookLock(name, summary string, lease bool, make func(redis.UniversalClient, string, string, textbook.Options) lock.Locker) *Subject {
-	return &Subject{
+func textbookLock(name, summary string, lease bool, make func(redis.UniversalClient, string, string, textbook.Options) lock.Locker) *Lock {
+	return &Lock{
 		name: name, summary: summary, Groups: 1,
 		Claims:  textbookClaims(func(c *history.Claims) { c.Lease, c.Explicit = lease, lease }),
 		numbers: textbookNumbers,
@@ -160,7 +160,7 @@ func textbookLock(name, summary string, lease bool, make func(redis.UniversalCli
 }
 
 // with sets the habits of the lock.
-func (s *Subject) with(h Habits) *Subject {
+func (s *Lock) with(h Habits) *Lock {
 	s.Habits = h
 	return s
 }

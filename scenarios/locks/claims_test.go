@@ -14,7 +14,7 @@ func TestClaimsHaveOneAnswer(t *testing.T) {
 		{Lease: time.Second, Scale: 1}, {Lease: 30 * time.Second, Poll: time.Second, Scale: 0.2},
 		{Lease: 10 * time.Second, Handoff: 2 * time.Second, Acks: 2, Scale: 1},
 	}
-	for _, name := range Locks() {
+	for _, name := range Names() {
 		l := MustFind(name)
 		mixed, err := Mix(l, l)
 		if err != nil {
@@ -34,7 +34,7 @@ func TestClaimsHaveOneAnswer(t *testing.T) {
 // A claim of a built-in lock is true of its code: a scenario with a shutdown would
 // fail with any session that has none.
 func TestShutsDownIsTrueOfSessions(t *testing.T) {
-	for _, name := range Locks() {
+	for _, name := range Names() {
 		l := MustFind(name)
 		e := Environment{Process: "client-1", Lease: time.Second, Scale: 1}
 		for range l.Groups {

@@ -73,7 +73,7 @@ func holdCount(s string) (int, bool) {
 }
 
 // Holder declares how the key of the lock shows its holder.
-func (s *Subject) Holder() Holder {
+func (s *Lock) Holder() Holder {
 	if s.ThirdParty == nil {
 		return HolderValue
 	}

@@ -9,7 +9,7 @@ import (
 // world every other client process runs the second one. The mix promises what both
 // promise. Mix refuses locks that store their holds in different ways, and locks
 // with bundled servers.
-func Mix(a, b *Subject) (*Subject, error) {
+func Mix(a, b *Lock) (*Lock, error) {
 	x, y := a.description(), b.description()
 	switch {
 	case x.Servers != nil || y.Servers != nil:
@@ -39,7 +39,7 @@ func Mix(a, b *Subject) (*Subject, error) {
 
 // description is the description of the lock, or the one that it would have as a
 // third-party lock.
-func (s *Subject) description() Description {
+func (s *Lock) description() Description {
 	if s.ThirdParty != nil {
 		return *s.ThirdParty
 	}

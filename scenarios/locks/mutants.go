@@ -21,8 +21,8 @@ func Mutants() []gallery.Mutant { return gallery.All() }
 // fairQueue is a correct lock, the original of mutants about fairness. It is
 // set-px-lua with a queue, so scenarios expect of it what they expect of
 // set-px-lua, and fairness.
-func fairQueue() (*Subject, error) {
-	base, err := FindSubject(fairBase)
+func fairQueue() (*Lock, error) {
+	base, err := Find(fairBase)
 	if err != nil {
 		return nil, err
 	}
@@ -45,8 +45,8 @@ func fairQueue() (*Subject, error) {
 const fairBase = "set-px-lua"
 
 // mutantOf returns a mutant as a lock under test.
-func mutantOf(m gallery.Mutant) (*Subject, error) {
-	base, err := FindSubject(m.Of)
+func mutantOf(m gallery.Mutant) (*Lock, error) {
+	base, err := Find(m.Of)
 	if err != nil {
 		return nil, fmt.Errorf("mutant %s: %w", m.Name, err)
 	}
@@ -64,8 +64,8 @@ func mutantOf(m gallery.Mutant) (*Subject, error) {
 
 // Originals returns the locks to compare with a mutant: its original, and the
 // original behind the hooks that many mutants use, which here change nothing.
-func Originals(m gallery.Mutant) ([]*Subject, error) {
-	base, err := FindSubject(m.Of)
+func Originals(m gallery.Mutant) ([]*Lock, error) {
+	base, err := Find(m.Of)
 	if err != nil {
 		return nil, fmt.Errorf("mutant %s: %w", m.Name, err)
 	}
@@ -74,7 +74,7 @@ func Originals(m gallery.Mutant) ([]*Subject, error) {
 		gallery.Overhear(e.Clients)
 		return base.Open(e)
 	}
-	return []*Subject{base, &hooked}, nil
+	return []*Lock{base, &hooked}, nil
 }
 
 // asProcess is the Environment for locks of the gallery; open opens their base.

@@ -11,15 +11,15 @@ import (
 // NewThirdParty returns a lock that is judged by its own description. open opens
 // it in this process, for the simulated world. open is nil for a lock behind an
 // adapter.
-func NewThirdParty(d Description, open func(Environment) (Session, error)) (*Subject, error) {
-	if _, err := FindSubject(d.Name); err == nil {
+func NewThirdParty(d Description, open func(Environment) (Session, error)) (*Lock, error) {
+	if _, err := Find(d.Name); err == nil {
 		return nil, fmt.Errorf("the name %q is that of a built-in lock", d.Name)
 	}
 	return newThirdParty(d, open)
 }
 
 // newThirdParty is [NewThirdParty] for any name.
-func newThirdParty(d Description, open func(Environment) (Session, error)) (*Subject, error) {
+func newThirdParty(d Description, open func(Environment) (Session, error)) (*Lock, error) {
 	if err := d.Check(); err != nil {
 		return nil, err
 	}
@@ -27,15 +27,15 @@ func newThirdParty(d Description, open func(Environment) (Session, error)) (*Sub
 }
 
 // fromDescription is the lock that d describes.
-func fromDescription(d *Description, open func(Environment) (Session, error)) *Subject {
-	return &Subject{
+func fromDescription(d *Description, open func(Environment) (Session, error)) *Lock {
+	return &Lock{
 		name: d.Name, summary: d.Summary, Groups: d.Groups(), quorum: d.Quorum, Claims: d.Claims,
 		numbers: d.numbers, Open: open, Keeps: d.MayStay, ThirdParty: d,
 	}
 }
 
 // Description is the description of a third-party lock; false for a built-in lock.
-func (s *Subject) Description() (Description, bool) {
+func (s *Lock) Description() (Description, bool) {
 	if s.ThirdParty == nil {
 		return Description{}, false
 	}
@@ -43,7 +43,7 @@ func (s *Subject) Description() (Description, bool) {
 }
 
 // Key is the key of a lock with a name.
-func (s *Subject) Key(name string) string {
+func (s *Lock) Key(name string) string {
 	if s.ThirdParty == nil {
 		return name
 	}
@@ -74,7 +74,7 @@ func (d Description) handoff() time.Duration {
 }
 
 // Bundled are the servers that a lock brings; nil for a lock on Redis.
-func (s *Subject) Bundled() *BundledServers {
+func (s *Lock) Bundled() *BundledServers {
 	if s.ThirdParty == nil {
 		return nil
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // uses are further ways to use the reference lock. They reach code that the built-in
-// locks do not call. Only mutation plays them, so they are in no list; [FindSubject]
+// locks do not call. Only mutation plays them, so they are in no list; [Find]
 // finds them by name. They are judged by their claims, like third-party locks.
 var uses = []struct {
 	description Description
@@ -48,7 +48,7 @@ func Uses() []string {
 }
 
 // findUse finds a further way to use the reference lock; nil for none of that name.
-func findUse(name string) (*Subject, error) {
+func findUse(name string) (*Lock, error) {
 	for _, u := range uses {
 		if d := u.description; d.Name == name {
 			d.RenewEvery, d.HandoffNS = 0.334, int64(DefaultSafetyPoll)

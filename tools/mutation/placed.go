@@ -24,7 +24,7 @@ type placements struct {
 // play plays the placements of a lock. It calls found for each violation that is the
 // lock's own fault.
 func (p *placements) play(ctx context.Context, lock string, pool workers.Pool, found func(exhaustive.Cause)) error {
-	l, err := locks.FindSubject(lock)
+	l, err := locks.Find(lock)
 	if err != nil {
 		return err
 	}

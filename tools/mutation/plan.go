@@ -21,7 +21,7 @@ var ofUses = []string{
 
 // catalogueJobs are one run of each built-in scenario with each lock that it applies to.
 // Some scenarios have one with each further use of the reference lock.
-func catalogueJobs(locks, uses []*locks.Subject, seed uint64) ([]suite.Job, error) {
+func catalogueJobs(locks, uses []*locks.Lock, seed uint64) ([]suite.Job, error) {
 	list, err := suite.Pick(nil)
 	if err != nil {
 		return nil, err
@@ -47,7 +47,7 @@ func catalogueJobs(locks, uses []*locks.Subject, seed uint64) ([]suite.Job, erro
 // drawJobs are the given number of random scenarios for each lock. Every second
 // one has only faults that the reference lock survives, so that each violation is
 // the mutant's.
-func drawJobs(locks []*locks.Subject, seed uint64, each int) ([]suite.Job, error) {
+func drawJobs(locks []*locks.Lock, seed uint64, each int) ([]suite.Job, error) {
 	var jobs []suite.Job
 	for _, survivable := range []bool{true, false} {
 		v, err := draw.NewVocabulary(nil, nil, survivable)

@@ -170,21 +170,21 @@ func (o options) check() error {
 		}
 	}
 	for _, name := range o.Locks {
-		if _, err := locks.FindSubject(name); err != nil {
-			return fmt.Errorf("--lock: %w%s", err, didYouMean(name, slices.Concat(locks.Locks(), locks.Uses())))
+		if _, err := locks.Find(name); err != nil {
+			return fmt.Errorf("--lock: %w%s", err, didYouMean(name, slices.Concat(locks.Names(), locks.Uses())))
 		}
 	}
 	return nil
 }
 
 // pickLocks returns the locks to play, and the further uses of the reference lock.
-func (o options) pickLocks() (chosen, uses []*locks.Subject, err error) {
+func (o options) pickLocks() (chosen, uses []*locks.Lock, err error) {
 	names := o.Locks
 	if len(names) == 0 {
-		names = slices.Concat(locks.Locks(), locks.Uses())
+		names = slices.Concat(locks.Names(), locks.Uses())
 	}
 	for _, name := range names {
-		l, err := locks.FindSubject(name)
+		l, err := locks.Find(name)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -16,12 +16,12 @@ import (
 
 // carriedByExternal reports whether external servers support the scenario with a
 // lock, or the reason why not.
-func carriedByExternal(s *scenarios.Scenario, own *servers.External, sub *locks.Subject) (ok bool, reason string) {
-	groups := s.World(sub).Groups
+func carriedByExternal(s *scenarios.Scenario, own *servers.External, tested *locks.Lock) (ok bool, reason string) {
+	groups := s.World(tested).Groups
 	switch {
 	case s.Topology.Cluster && !own.Cluster():
 		return false, "it is about a Redis Cluster, and the servers given with --redis are none"
-	case sub.Groups > 1 && own.Cluster():
+	case tested.Groups > 1 && own.Cluster():
 		return false, fmt.Sprintf("it needs %d independent primaries, and a cluster is one key space", groups)
 	case own.Cluster() && groups > own.Groups():
 		return false, fmt.Sprintf("it needs a cluster of %d primaries, and the one given with --redis has %d", groups, own.Groups())
@@ -29,9 +29,9 @@ func carriedByExternal(s *scenarios.Scenario, own *servers.External, sub *locks.
 		return false, fmt.Sprintf("it needs %d independent primaries, and --redis gives %d: give it once for each, as redis://", groups, own.Groups())
 	case len(s.Workload.Names()) > 1:
 		return false, "it is about several locks, and the keys of one are watched and removed on servers given with --redis"
-	case sub.Acks && own.Replicas(groups) == 0:
+	case tested.Acks && own.Replicas(groups) == 0:
 		return false, "it waits for a replica, and the server given with --redis has none that is online"
-	case sub.Acks && own.Replicas(groups) < s.Workload.Acks:
+	case tested.Acks && own.Replicas(groups) < s.Workload.Acks:
 		return false, fmt.Sprintf("it waits for %d replicas, and the server given with --redis has %d that are online", s.Workload.Acks, own.Replicas(groups))
 	}
 	if i := slices.IndexFunc(s.Faults, func(f faults.Spec) bool { k, _ := faults.Lookup(f.Fault); return k.NeedsServers }); i >= 0 {

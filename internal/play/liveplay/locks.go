@@ -15,7 +15,7 @@ import (
 
 // Lock is a lock to play against.
 type Lock struct {
-	Subject  *locks.Subject
+	Lock     *locks.Lock
 	version  string   // of a lock that is not built in
 	adapters []string // the commands that have it, as they were given
 	start    time.Duration
@@ -37,7 +37,7 @@ func (l Lock) backend(b servers.Backend) servers.Backend {
 
 // Locks implements [suite.World]. It starts each adapter to ask what it has. Without
 // a name the locks are those of the adapters, or else all that are built in.
-func (w *World) Locks(ctx context.Context, names []string) ([]*locks.Subject, error) {
+func (w *World) Locks(ctx context.Context, names []string) ([]*locks.Lock, error) {
 	others, err := AdapterLocks(ctx, w.Adapters, w.AdapterStart)
 	if err != nil {
 		return nil, err
@@ -46,7 +46,7 @@ func (w *World) Locks(ctx context.Context, names []string) ([]*locks.Subject, er
 		names = namesOf(others)
 	}
 	w.locks = nil
-	var all []*locks.Subject
+	var all []*locks.Lock
 	if names, err = suite.LockNames(names, namesOf(others)); err != nil {
 		return nil, err
 	}
@@ -55,13 +55,13 @@ func (w *World) Locks(ctx context.Context, names []string) ([]*locks.Subject, er
 		if err != nil {
 			return nil, err
 		}
-		w.locks, all = append(w.locks, l), append(all, l.Subject)
+		w.locks, all = append(w.locks, l), append(all, l.Lock)
 	}
 	return all, nil
 }
 
 // Lacks implements [suite.World].
-func (w *World) Lacks(s *scenarios.Scenario, l *locks.Subject) (string, error) {
+func (w *World) Lacks(s *scenarios.Scenario, l *locks.Lock) (string, error) {
 	if w.Scale != 0 {
 		if err := checkPace(s, w.Scale); err != nil {
 			return "", fmt.Errorf("%s: %w\nhint: choose a larger --time-scale", s.Name, err)
@@ -73,13 +73,13 @@ func (w *World) Lacks(s *scenarios.Scenario, l *locks.Subject) (string, error) {
 
 // lock is a lock that [World.Locks] has found.
 func (w *World) lock(name string) Lock {
-	return w.locks[slices.IndexFunc(w.locks, func(l Lock) bool { return l.Subject.Name() == name })]
+	return w.locks[slices.IndexFunc(w.locks, func(l Lock) bool { return l.Lock.Name() == name })]
 }
 
 func namesOf(locks []Lock) []string {
 	var names []string
 	for _, l := range locks {
-		names = append(names, l.Subject.Name())
+		names = append(names, l.Lock.Name())
 	}
 	return names
 }
@@ -92,15 +92,15 @@ func findLock(name string, others []Lock) (Lock, error) {
 		return mixLocks(first, second, others)
 	}
 	for _, l := range others {
-		if l.Subject.Name() == name {
+		if l.Lock.Name() == name {
 			return l, nil
 		}
 	}
-	l, err := locks.FindSubject(name)
+	l, err := locks.Find(name)
 	if err != nil {
 		return Lock{}, &suite.UnknownLockError{Name: name, Others: namesOf(others), Err: err}
 	}
-	return Lock{Subject: l, processes: []AdapterProcess{{Lock: name}}}, nil
+	return Lock{Lock: l, processes: []AdapterProcess{{Lock: name}}}, nil
 }
 
 func mixLocks(first, second string, others []Lock) (Lock, error) {
@@ -112,12 +112,12 @@ func mixLocks(first, second string, others []Lock) (Lock, error) {
 	if err != nil {
 		return Lock{}, err
 	}
-	l, err := locks.Mix(a.Subject, b.Subject)
+	l, err := locks.Mix(a.Lock, b.Lock)
 	if err != nil {
 		return Lock{}, err
 	}
 	return Lock{
-		Subject: l, version: strings.Trim(a.version+" "+b.version, " "), adapters: slices.Compact(slices.Concat(a.adapters, b.adapters)),
+		Lock: l, version: strings.Trim(a.version+" "+b.version, " "), adapters: slices.Compact(slices.Concat(a.adapters, b.adapters)),
 		start: max(a.start, b.start), processes: slices.Concat(a.processes, b.processes),
 	}, nil
 }
@@ -145,7 +145,7 @@ func AdapterLocks(ctx context.Context, adapters []string, start time.Duration) (
 			if has(all, d.Name) {
 				return nil, fmt.Errorf("two adapters have a lock %q", d.Name)
 			}
-			l := Lock{Subject: s, version: d.Version, adapters: []string{a}, start: start, processes: []AdapterProcess{{Lock: d.Name, Command: argv}}}
+			l := Lock{Lock: s, version: d.Version, adapters: []string{a}, start: start, processes: []AdapterProcess{{Lock: d.Name, Command: argv}}}
 			if own := d.Servers; own != nil {
 				l.bundled = servers.Bundle(argv, own)
 			}

@@ -175,7 +175,7 @@ func TestMiniredisCarriesMostOfTheCatalogue(t *testing.T) {
 	b, _ := onMiniredis(t)
 	carried, refused := 0, 0
 	for _, s := range scenarios.Catalogue() {
-		for _, lock := range locks.Locks() {
+		for _, lock := range locks.Names() {
 			if ok, _ := s.Applies(locks.MustFind(lock)); !ok {
 				continue
 			}

@@ -20,8 +20,8 @@ type needs struct {
 	moments   bool // a fault waits for a request at a server
 }
 
-func needsOf(s *scenarios.Scenario, sub *locks.Subject) needs {
-	n := needs{replicas: sub.Acks || s.Topology.Cluster || sub.ThirdParty != nil && sub.ThirdParty.Acks && s.Topology.Replicas > 0}
+func needsOf(s *scenarios.Scenario, tested *locks.Lock) needs {
+	n := needs{replicas: tested.Acks || s.Topology.Cluster || tested.ThirdParty != nil && tested.ThirdParty.Acks && s.Topology.Replicas > 0}
 	for _, f := range s.Faults {
 		t := faults.TraitsOf(f)
 		n.replicas = n.replicas || t.Promotes || t.HoldsReplication
@@ -44,10 +44,10 @@ func needsOf(s *scenarios.Scenario, sub *locks.Subject) needs {
 
 // liveTopology is the topology of the real world for a lock, or, on external
 // servers, the part that faults can strike.
-func liveTopology(s *scenarios.Scenario, sub *locks.Subject, n needs, own *servers.External) faults.Topology {
-	t := s.World(sub)
+func liveTopology(s *scenarios.Scenario, tested *locks.Lock, n needs, own *servers.External) faults.Topology {
+	t := s.World(tested)
 	t.World = "live"
-	if sub.Bundled() != nil {
+	if tested.Bundled() != nil {
 		return t
 	}
 	if own != nil && own.Cluster() {

@@ -83,22 +83,22 @@ var calls = map[string]string{
 // makes its faults fail.
 func TestScenariosGetWhatTheyNeedAndNoMore(t *testing.T) {
 	for _, s := range scenarios.Catalogue() {
-		for _, name := range locks.Locks() {
-			sub := locks.MustFind(name)
+		for _, name := range locks.Names() {
+			tested := locks.MustFind(name)
 			want := calls[s.Name]
-			if sub.Acks && !strings.Contains(want, "replicas") { // there must be one to wait for
+			if tested.Acks && !strings.Contains(want, "replicas") { // there must be one to wait for
 				want = strings.TrimSpace("replicas " + want)
 			}
-			n := needsOf(s, sub)
+			n := needsOf(s, tested)
 			if got := n.words(); got != want {
-				t.Errorf("%s with %s needs %q, want %q", s.Name, sub.Name(), got, want)
+				t.Errorf("%s with %s needs %q, want %q", s.Name, tested.Name(), got, want)
 			}
 			replicas := s.Topology.Replicas
 			if !strings.Contains(want, "replicas") {
 				replicas = 0
 			}
-			if top := liveTopology(s, sub, n, nil); top.Replicas != replicas || top.World != "live" || top.Groups != max(sub.Groups, s.Topology.Groups) {
-				t.Errorf("%s with %s gets %+v", s.Name, sub.Name(), top)
+			if top := liveTopology(s, tested, n, nil); top.Replicas != replicas || top.World != "live" || top.Groups != max(tested.Groups, s.Topology.Groups) {
+				t.Errorf("%s with %s gets %+v", s.Name, tested.Name(), top)
 			}
 		}
 	}
@@ -116,9 +116,9 @@ func TestFaultsOnReplicasNeedThem(t *testing.T) {
 		"{fault: crash, target: client-1, on: {moment: received, node: node-1}}",
 	} {
 		s := parse(t, "10s", "faults: ["+fault+"]")
-		sub, err := locks.FindSubject("reentrant")
+		tested, err := locks.Find("reentrant")
 		must.Succeed(t, err)
-		n := needsOf(s, sub)
+		n := needsOf(s, tested)
 		if want := strings.Contains(fault, "replica"); n.replicas != want {
 			t.Errorf("%s: replicas are needed: %v", fault, n.replicas)
 		}

@@ -24,14 +24,14 @@ const (
 
 // pace is the default time scale of a scenario in real time: 0.2 plays 10 s in 2
 // s. [CheckPace] allows it.
-func pace(s *scenarios.Scenario, l *locks.Subject) float64 {
+func pace(s *scenarios.Scenario, l *locks.Lock) float64 {
 	bearable := float64(4*locks.LongestOperation) / float64(s.ShortestLease())
 	return max(suitable(s, l), bearable)
 }
 
 // suitable is the time scale at which real servers can do the work of the
 // scenario.
-func suitable(s *scenarios.Scenario, l *locks.Subject) float64 {
+func suitable(s *scenarios.Scenario, l *locks.Lock) float64 {
 	switch {
 	case s.Has(func(t history.Traits) bool { return t.Promotes }):
 		return unhurried

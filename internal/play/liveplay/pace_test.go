@@ -150,7 +150,7 @@ func TestPaceSuitsWhatServersHaveToDo(t *testing.T) {
 		})
 	}
 	for _, s := range scenarios.Catalogue() {
-		for _, lock := range locks.Locks() {
+		for _, lock := range locks.Names() {
 			if err := checkPace(s, pace(s, locks.MustFind(lock))); err != nil {
 				t.Errorf("%s with %s: %v", s.Name, lock, err)
 			}

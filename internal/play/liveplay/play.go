@@ -88,7 +88,7 @@ const (
 // PlayLive plays a scenario against a lock on real servers, with real client
 // processes, in real time. It returns a [*SetupError] or a [*SlowMachineError] if
 // the run says nothing about the lock.
-func PlayLive(ctx context.Context, s *scenarios.Scenario, l *locks.Subject, seed uint64, version string, o Live) (*play.Played, error) {
+func PlayLive(ctx context.Context, s *scenarios.Scenario, l *locks.Lock, seed uint64, version string, o Live) (*play.Played, error) {
 	if err := s.Check(l); err != nil {
 		return nil, err
 	}
@@ -100,7 +100,7 @@ func PlayLive(ctx context.Context, s *scenarios.Scenario, l *locks.Subject, seed
 	if o.Backend.External != nil {
 		s.Workload.Lock, s.Workload.Locks = privateName(s.Workload.Names()[0]), nil
 	}
-	r := &play.Run{Scenario: s, Subject: l, Seed: seed, Top: liveTopology(s, l, needs, o.Backend.External), Owners: play.NewOwners(s, l), Early: bearable(s.Scale)}
+	r := &play.Run{Scenario: s, Lock: l, Seed: seed, Top: liveTopology(s, l, needs, o.Backend.External), Owners: play.NewOwners(s, l), Early: bearable(s.Scale)}
 	var err error
 	if r.Schedule, err = faults.NewSchedule(s.Faults, r.Top, seed); err != nil {
 		return nil, err

@@ -19,7 +19,7 @@ const endLimit = 10 * time.Second
 // more renewal.
 func (l *liveRun) rest(ctx context.Context) {
 	longest := time.Now().Add(play.LongestLease(l.clients)*3/2 + l.Scenario.Scaled(5*time.Second))
-	once := time.Duration(l.Subject.Terms(l.Scenario.Setting()).RenewEvery)
+	once := time.Duration(l.Lock.Terms(l.Scenario.Setting()).RenewEvery)
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for begin := time.Now(); ctx.Err() == nil; <-tick.C {

@@ -12,7 +12,7 @@ import (
 // Carries reports whether servers of a backend on this machine support the
 // scenario for a lock to which it applies, or the reason why not. It starts
 // nothing.
-func Carries(s *scenarios.Scenario, l *locks.Subject, b servers.Backend) (ok bool, reason string) {
+func Carries(s *scenarios.Scenario, l *locks.Lock, b servers.Backend) (ok bool, reason string) {
 	if b.External != nil {
 		return carriedByExternal(s, b.External, l)
 	}

@@ -145,13 +145,13 @@ func (p playing) once(ctx context.Context, j suite.Job) suite.Answer {
 		return a
 	}
 	if how.Scale == 0 {
-		how.Scale = pace(s, l.Subject)
+		how.Scale = pace(s, l.Lock)
 	}
 	a.Run.TimeScale = how.Scale
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	played, err := j.Once(&a.Run, s, l.Subject, func() (*play.Played, error) {
-		return PlayLive(ctx, s, l.Subject, j.Seed, version.Holdfast, how)
+	played, err := j.Once(&a.Run, s, l.Lock, func() (*play.Played, error) {
+		return PlayLive(ctx, s, l.Lock, j.Seed, version.Holdfast, how)
 	})
 	var slow *SlowMachineError
 	var setup *SetupError

@@ -29,7 +29,7 @@ type Base struct {
 	// needs are claims that a lock must make, in the words of a scenario.
 	needs []string
 	// only says which locks single faults play the base with; nil means all.
-	only func(*locks.Subject) bool
+	only func(*locks.Lock) bool
 	// pairs says that the base is small enough for every pair of faults on one machine.
 	// Larger bases contain it, so single faults leave it out.
 	pairs bool
@@ -87,9 +87,9 @@ var bases = []Base{
 
 func of[T any](v T) *T { return &v }
 
-func fair(l *locks.Subject) bool          { return l.Claims.Fairness }
-func severalOrFair(l *locks.Subject) bool { return l.Groups > 1 || fair(l) }
-func onOnePrimary(l *locks.Subject) bool  { return l.Groups < 2 }
+func fair(l *locks.Lock) bool          { return l.Claims.Fairness }
+func severalOrFair(l *locks.Lock) bool { return l.Groups > 1 || fair(l) }
+func onOnePrimary(l *locks.Lock) bool  { return l.Groups < 2 }
 
 // Names are the names of all bases.
 func Names() []string {
@@ -102,7 +102,7 @@ func Names() []string {
 
 // basesOf are the bases of single faults that a lock's claims allow, with each kind of
 // user that a choice of [suite.UserChoices] allows.
-func basesOf(l *locks.Subject, choice string) []Base {
+func basesOf(l *locks.Lock, choice string) []Base {
 	var some []Base
 	for _, b := range bases {
 		if !b.allows(l) || b.pairs || b.only != nil && !b.only(l) || contained(b, l) {
@@ -119,17 +119,17 @@ func basesOf(l *locks.Subject, choice string) []Base {
 	return some
 }
 
-func (b Base) allows(l *locks.Subject) bool {
+func (b Base) allows(l *locks.Lock) bool {
 	ok, _ := b.scenario(l).Applies(l)
 	return ok
 }
 
 // contained reports whether a lock plays a base that contains b.
-func contained(b Base, l *locks.Subject) bool {
+func contained(b Base, l *locks.Lock) bool {
 	return slices.ContainsFunc(bases, func(larger Base) bool { return larger.Name == b.within && larger.allows(l) })
 }
 
-func find(l *locks.Subject, name string) (Base, error) {
+func find(l *locks.Lock, name string) (Base, error) {
 	for _, b := range bases {
 		if b.Name != name && b.Name+"-"+history.Careful != name {
 			continue
@@ -166,7 +166,7 @@ func (e *BaseError) Error() string {
 
 // scenario is the base for a lock. One primary has a replica that can take over;
 // several have none.
-func (b Base) scenario(l *locks.Subject) *scenarios.Scenario {
+func (b Base) scenario(l *locks.Lock) *scenarios.Scenario {
 	s := &scenarios.Scenario{
 		Name:      b.Name,
 		Title:     "Exhaustive: " + b.Summary,
@@ -185,7 +185,7 @@ func (b Base) scenario(l *locks.Subject) *scenarios.Scenario {
 	return s.PlayedBy(b.user)
 }
 
-func (b Base) with(l *locks.Subject, name string, all []faults.Spec) *scenarios.Scenario {
+func (b Base) with(l *locks.Lock, name string, all []faults.Spec) *scenarios.Scenario {
 	s := b.scenario(l)
 	s.Name, s.Faults = name, all
 	return s

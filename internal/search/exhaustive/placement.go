@@ -100,11 +100,11 @@ type workload struct {
 	// unable are the ways in which no fault strikes in this topology.
 	unable int
 	pairs  map[[2]int]bool // whether two variants go together
-	lock   *locks.Subject
+	lock   *locks.Lock
 	bare   seen // its run without a fault
 }
 
-func newWorkload(b Base, l *locks.Subject, kinds []string, counts *BaseCounts) *workload {
+func newWorkload(b Base, l *locks.Lock, kinds []string, counts *BaseCounts) *workload {
 	w := &workload{Base: b, counts: counts, pairs: map[[2]int]bool{}, lock: l}
 	top := b.scenario(l).World(l)
 	for _, name := range kinds {

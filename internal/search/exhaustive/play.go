@@ -19,7 +19,7 @@ import (
 
 // Options say what to place faults in, and how.
 type Options struct {
-	Lock   *locks.Subject
+	Lock   *locks.Lock
 	Users  string   // one of [suite.UserChoices], of a lock that is not built in
 	Base   string   // its name; empty for all that the lock's claims allow
 	Depth  int      // faults in a run: 1 or 2

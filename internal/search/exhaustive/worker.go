@@ -27,7 +27,7 @@ const kind = "exhaustive"
 
 func init() {
 	suite.RegisterKind(kind, func(j suite.Job, a suite.Answer, g suite.Guard) suite.Answer {
-		l, err := locks.FindSubject(j.Lock)
+		l, err := locks.Find(j.Lock)
 		if err != nil {
 			a.Defect = err.Error()
 			return a
@@ -132,7 +132,7 @@ var ErrEnough = errors.New("nothing more is played")
 type Guard func(run string, play func()) error
 
 // Answer plays a job of [Options.Play] with a lock, in this process.
-func Answer(l *locks.Subject, j suite.Job, a suite.Answer, guard Guard) suite.Answer {
+func Answer(l *locks.Lock, j suite.Job, a suite.Answer, guard Guard) suite.Answer {
 	o, err := suite.DecodeAs[order](j.Args)
 	if err == nil && o == nil {
 		err = errors.New("there is no placement to play")
@@ -205,7 +205,7 @@ func (o order) play(show func(c cellOrder, all []faults.Spec, build bool) (seen,
 
 // show plays a scenario and judges it, and records it in r. With build it adds what
 // it takes to build upon the run.
-func show(s *scenarios.Scenario, l *locks.Subject, r *results.Run, build bool, guard Guard) (out seen, err error) {
+func show(s *scenarios.Scenario, l *locks.Lock, r *results.Run, build bool, guard Guard) (out seen, err error) {
 	type ended struct { // a run that is left behind may end later
 		played *play.Played
 		look   *play.Seen

@@ -18,7 +18,7 @@ import (
 func tallyRuns(t *testing.T, lock string, v draw.Vocabulary, runs uint64) explore.Results {
 	t.Helper()
 	logging.Disable()
-	l, err := locks.FindSubject(lock)
+	l, err := locks.Find(lock)
 	must.Succeed(t, err)
 	tally := explore.NewTally(explore.Results{Vocabulary: v})
 	for seed := range runs {

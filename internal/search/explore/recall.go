@@ -64,7 +64,7 @@ func (x *Exploration) playCatalogue(ctx context.Context, causes []Found) ([]List
 }
 
 func (x *Exploration) catalogueJobs() ([]suite.Job, error) {
-	l, err := locks.FindSubject(x.Lock)
+	l, err := locks.Find(x.Lock)
 	if err != nil {
 		return nil, err
 	}

@@ -28,7 +28,7 @@ func init() {
 }
 
 func playObserved(j suite.Job, a suite.Answer, g suite.Guard) suite.Answer {
-	s, p := a.Play(j, g, func(s *scenarios.Scenario, l *locks.Subject) (*play.Played, error) {
+	s, p := a.Play(j, g, func(s *scenarios.Scenario, l *locks.Lock) (*play.Played, error) {
 		return play.Simulate(s, l, j.Seed, version.Holdfast)
 	})
 	if p != nil {
@@ -99,8 +99,8 @@ func playDrawn(j suite.Job, a suite.Answer, g suite.Guard) suite.Answer {
 }
 
 // DrawFor draws the play of a job: the lock, and the scenario for it.
-func DrawFor(j suite.Job) (*locks.Subject, *scenarios.Scenario, error) {
-	l, err := locks.FindSubject(j.Lock)
+func DrawFor(j suite.Job) (*locks.Lock, *scenarios.Scenario, error) {
+	l, err := locks.Find(j.Lock)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -114,7 +114,7 @@ func DrawFor(j suite.Job) (*locks.Subject, *scenarios.Scenario, error) {
 
 // PlayObserved plays and judges a run, and says what it has shown, and which faults
 // found nothing to strike.
-func PlayObserved(run *results.Run, s *scenarios.Scenario, l *locks.Subject, g suite.Guard) (seen Seen, missed []history.PlannedFault, err error) {
+func PlayObserved(run *results.Run, s *scenarios.Scenario, l *locks.Lock, g suite.Guard) (seen Seen, missed []history.PlannedFault, err error) {
 	var p *play.Played
 	g(func() { p, err = play.Simulate(s, l, run.Seed, version.Holdfast) })
 	if err != nil {

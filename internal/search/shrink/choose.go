@@ -137,7 +137,7 @@ func (f Filter) worst(r results.Run) (worst checker.Property, bad int) {
 // cannotReplay returns the reason why a run cannot be played again here, or nil.
 func cannotReplay(r results.Run) error {
 	what := fmt.Sprintf("%s with %s, seed %d, ", r.Scenario, r.Lock, r.Seed)
-	switch _, err := locks.FindSubject(r.Lock); {
+	switch _, err := locks.Find(r.Lock); {
 	case r.Test != "":
 		return errors.New(what + "was played by a go test, which has the lock\nhint: shrink a run of the built-in lock of its kind, and play the result in the test")
 	case r.World != "sim":

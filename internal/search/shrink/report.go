@@ -120,8 +120,8 @@ func (r *Run) playAll(ctx context.Context, left Result) ([]Played, error) {
 		return nil, err
 	}
 	var all []Played
-	for _, lock := range locks.Locks() {
-		l, err := locks.FindSubject(lock)
+	for _, lock := range locks.Names() {
+		l, err := locks.Find(lock)
 		if err != nil {
 			return nil, err
 		}
@@ -170,7 +170,7 @@ func (r *Run) playStory(ctx context.Context, told *Report, s *scenarios.Scenario
 		return errors.New(a.Defect)
 	case a.Output != "":
 		return errors.New(a.Output)
-	case !r.Target.Met(a.Run.Verdicts), !a.Run.AsExpected && slices.Contains(locks.Locks(), r.Lock):
+	case !r.Target.Met(a.Run.Verdicts), !a.Run.AsExpected && slices.Contains(locks.Names(), r.Lock):
 		return fmt.Errorf("%s does not show what it was shrunk to\nhint: please report it, with the file", out.Scenario)
 	}
 	told.Answer = a

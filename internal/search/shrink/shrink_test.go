@@ -38,7 +38,7 @@ func load(t *testing.T, path string) *scenarios.Scenario {
 // playWith plays candidates here, one after the other. Every candidate has to
 // be a scenario.
 func playWith(t *testing.T, lock string) shrink.Player {
-	l, err := locks.FindSubject(lock)
+	l, err := locks.Find(lock)
 	must.Succeed(t, err)
 	return func(_ context.Context, all []shrink.Candidate) ([]shrink.Outcome, error) {
 		outcomes := make([]shrink.Outcome, len(all))
@@ -56,7 +56,7 @@ func playWith(t *testing.T, lock string) shrink.Player {
 	}
 }
 
-func playCandidate(t *testing.T, s *scenarios.Scenario, l *locks.Subject, seed uint64) (o shrink.Outcome) {
+func playCandidate(t *testing.T, s *scenarios.Scenario, l *locks.Lock, seed uint64) (o shrink.Outcome) {
 	t.Helper()
 	p, err := play.Simulate(s, l, seed, "test")
 	if err != nil {
@@ -109,7 +109,7 @@ func TestShrinkLeavesWhatTheViolationTakes(t *testing.T) {
 			}
 			again, err := scenarios.Parse("found.yaml", src)
 			must.Succeed(t, err)
-			l, err := locks.FindSubject(tt.lock)
+			l, err := locks.Find(tt.lock)
 			must.Succeed(t, err)
 			o := playCandidate(t, again, l, r.Seed)
 			if !tt.target.Met(o.Verdicts) {

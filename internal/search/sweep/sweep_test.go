@@ -28,7 +28,7 @@ func load(t *testing.T, name string) *scenarios.Scenario {
 // playAt plays some seeds at a point, in this process.
 func playAt(t *testing.T, p *Plan, lock string, at Point, seeds int) Count {
 	t.Helper()
-	l, err := locks.FindSubject(lock)
+	l, err := locks.Find(lock)
 	must.Succeed(t, err)
 	s, err := p.At(at)
 	must.Succeed(t, err)

@@ -20,7 +20,7 @@ import (
 func main() {
 	always := schemata.Reached() // by code that ran before main
 	suite.RegisterKind(schemata.Kind, func(j suite.Job, a suite.Answer, g suite.Guard) suite.Answer {
-		_, p := a.Play(j, g, func(s *scenarios.Scenario, l *locks.Subject) (*play.Played, error) {
+		_, p := a.Play(j, g, func(s *scenarios.Scenario, l *locks.Lock) (*play.Played, error) {
 			return play.Simulate(s, l, j.Seed, version.Holdfast)
 		})
 		a.Give(schemata.Answer{Reached: append(schemata.Reached(), always...), Grants: grants(p)})

@@ -25,7 +25,7 @@ const (
 // Scenario returns a random scenario that applies to the lock. Its file reads as
 // the same scenario. The same arguments give the same scenario. Faults and phases
 // of holes are more likely than others. An error is a defect of this package.
-func Scenario(l *locks.Subject, seed uint64, v Vocabulary, holes []Cell) (*scenarios.Scenario, error) {
+func Scenario(l *locks.Lock, seed uint64, v Vocabulary, holes []Cell) (*scenarios.Scenario, error) {
 	d := &draw{rng: random.Stream(seed, "explore"), lock: l, Vocabulary: v}
 	d.s = &scenarios.Scenario{
 		Name:      fmt.Sprintf("explored-%d", seed),
@@ -47,7 +47,7 @@ func Scenario(l *locks.Subject, seed uint64, v Vocabulary, holes []Cell) (*scena
 type draw struct {
 	Vocabulary
 	rng  *rand.Rand
-	lock *locks.Subject
+	lock *locks.Lock
 	s    *scenarios.Scenario
 	top  faults.Topology // of s with the lock
 }

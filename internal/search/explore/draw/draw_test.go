@@ -12,9 +12,9 @@ import (
 	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
 
-func find(t *testing.T, name string) *locks.Subject {
+func find(t *testing.T, name string) *locks.Lock {
 	t.Helper()
-	l, err := locks.FindSubject(name)
+	l, err := locks.Find(name)
 	must.Succeed(t, err)
 	return l
 }
@@ -39,7 +39,7 @@ func TestDrawIsAnOrdinaryScenario(t *testing.T) {
 	holes := draw.Coverage{}.Holes(draw.Names())
 	v := vocabulary(t, false)
 	every := uint64(nightly.Every(5))
-	for _, name := range locks.Locks() {
+	for _, name := range locks.Names() {
 		l := find(t, name)
 		drawn := map[string]int{}
 		for seed := range uint64(500) {

@@ -93,12 +93,12 @@ func (d *draw) allow() {
 
 // hears reports whether messages wake the waiters of a lock: then the catalogue
 // has a scenario about that.
-func hears(l *locks.Subject) bool { return has(l, "woken-by-message") }
+func hears(l *locks.Lock) bool { return has(l, "woken-by-message") }
 
 // closes reports whether a lock can be closed, in the same way.
-func closes(l *locks.Subject) bool { return has(l, "shutdown") }
+func closes(l *locks.Lock) bool { return has(l, "shutdown") }
 
-func has(l *locks.Subject, scenario string) bool {
+func has(l *locks.Lock, scenario string) bool {
 	s, err := scenarios.Find(scenario)
 	if err != nil {
 		return false

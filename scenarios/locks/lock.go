@@ -1,5 +1,5 @@
 // Package locks describes locks under test: the built-in ones, the mutants of the
-// gallery, and third-party locks. A [Subject] has the claims of a lock and opens
+// gallery, and third-party locks. A [Lock] has the claims of a lock and opens
 // its sessions in client processes.
 package locks
 
@@ -19,9 +19,9 @@ import (
 	"github.com/holdfast-go/holdfast/lock"
 )
 
-// Subject is a lock under test. [FindSubject] returns a built-in one, and [NewThirdParty]
+// Lock is a lock under test. [Find] returns a built-in one, and [NewThirdParty]
 // a third-party one.
-type Subject struct {
+type Lock struct {
 	name    string
 	summary string
 	Groups  int  // independent primaries it needs
@@ -44,7 +44,7 @@ type Subject struct {
 }
 
 // Name is the name of the lock in reports.
-func (s *Subject) Name() string { return s.name }
+func (s *Lock) Name() string { return s.name }
 
 // Environment is the surroundings of a lock under test in one client process.
 type Environment struct {
@@ -97,7 +97,7 @@ func (s Setting) handoff(poll time.Duration) int64 {
 }
 
 // Terms are the claims by which the lock is judged in a run, with their numbers.
-func (s *Subject) Terms(in Setting) history.Terms {
+func (s *Lock) Terms(in Setting) history.Terms {
 	t := s.numbers(in)
 	t.Claims, t.Quorum, t.Nodes = s.Claims.Judged(), s.Quorum(), s.Groups
 	if s.Acks || s.ThirdParty != nil && s.ThirdParty.Acks {
@@ -107,11 +107,11 @@ func (s *Subject) Terms(in Setting) history.Terms {
 }
 
 // Quorum is the number of primaries that a hold needs.
-func (s *Subject) Quorum() int { return cmp.Or(s.quorum, s.Groups) }
+func (s *Lock) Quorum() int { return cmp.Or(s.quorum, s.Groups) }
 
 // HasCarefulUser reports whether a user can know the end of its hold's validity:
 // the lock has a lease, or notifies of a loss.
-func (s *Subject) HasCarefulUser() bool {
+func (s *Lock) HasCarefulUser() bool {
 	return s.Claims.Lease || s.Claims.LostSign
 }
 
@@ -139,22 +139,22 @@ type Leaver interface {
 	Shutdown(ctx context.Context) error
 }
 
-// Locks returns the names of the built-in locks, in the order reports show them.
-func Locks() []string {
-	names := make([]string, len(subjects))
-	for i, s := range subjects {
+// Names returns the names of the built-in locks, in the order reports show them.
+func Names() []string {
+	names := make([]string, len(builtIn))
+	for i, s := range builtIn {
 		names[i] = s.name
 	}
 	return names
 }
 
 // Summary describes the lock in a line.
-func (s *Subject) Summary() string { return s.summary }
+func (s *Lock) Summary() string { return s.summary }
 
-// FindSubject returns a built-in lock or a mutant of the gallery.
-func FindSubject(name string) (*Subject, error) {
-	if i := slices.IndexFunc(subjects, func(s *Subject) bool { return s.name == name }); i >= 0 {
-		return subjects[i], nil
+// Find returns a built-in lock or a mutant of the gallery.
+func Find(name string) (*Lock, error) {
+	if i := slices.IndexFunc(builtIn, func(s *Lock) bool { return s.name == name }); i >= 0 {
+		return builtIn[i], nil
 	}
 	switch name {
 	case gallery.FairQueue:
@@ -171,9 +171,9 @@ func FindSubject(name string) (*Subject, error) {
 	return nil, fmt.Errorf("unknown lock %q", name)
 }
 
-// MustFind is [FindSubject] for a correct name; it panics for any other.
-func MustFind(name string) *Subject {
-	s, err := FindSubject(name)
+// MustFind is [Find] for a correct name; it panics for any other.
+func MustFind(name string) *Lock {
+	s, err := Find(name)
 	if err != nil {
 		panic(err)
 	}
