@@ -5,9 +5,11 @@ import (
 	"io/fs"
 	"slices"
 
+	"github.com/holdfast-go/holdfast/internal/gallery"
 	"github.com/holdfast-go/holdfast/internal/play/liveplay"
 	"github.com/holdfast-go/holdfast/internal/suite"
 	"github.com/holdfast-go/holdfast/scenarios"
+	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
 
 // pick finds the scenarios named on the command line; none means all.
@@ -45,4 +47,14 @@ func notPlayed(err error) error {
 		return badInput(err, "a scenario is a built-in name, or a file; holdfast list scenarios shows the names")
 	}
 	return badInput(err)
+}
+
+// playable are the names of the locks that --lock accepts: the built-in ones, and
+// those of the gallery.
+func playable() []string {
+	names := append(locks.Names(), gallery.FairQueue)
+	for _, m := range locks.Mutants() {
+		names = append(names, m.Name)
+	}
+	return names
 }

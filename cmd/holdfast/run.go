@@ -2,11 +2,7 @@ package main
 
 import (
 	"cmp"
-	"context"
-	"errors"
 	"fmt"
-	"io"
-	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -14,14 +10,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/holdfast-go/holdfast/internal/gallery"
 	"github.com/holdfast-go/holdfast/internal/play/liveplay"
 	"github.com/holdfast-go/holdfast/internal/suite"
 	"github.com/holdfast-go/holdfast/internal/suite/report"
 	"github.com/holdfast-go/holdfast/internal/suite/workers"
 	"github.com/holdfast-go/holdfast/internal/terminal"
-	"github.com/holdfast-go/holdfast/reports"
-	"github.com/holdfast-go/holdfast/reports/results"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
@@ -195,107 +188,12 @@ func (f runFlags) check() error {
 	return nil
 }
 
-// playable are the names of the locks that --lock accepts: the built-in ones, and
-// those of the gallery.
-func playable() []string {
-	names := append(locks.Names(), gallery.FairQueue)
-	for _, m := range locks.Mutants() {
-		names = append(names, m.Name)
-	}
-	return names
-}
-
-// played is the result of playing scenarios against locks.
-type played struct {
-	results results.Results
-	doc     reports.Document
-	dir     suite.Dir
-	err     error // besides the verdicts
-}
-
-// playRuns plays scenarios, and writes the report.
-func playRuns(ctx context.Context, o suite.Options) (*played, error) {
-	p := &played{}
-	o.Report = func(dir suite.Dir, res results.Results) error {
-		p.dir, p.doc = dir, report.DocumentOf(dir, res)
-		return report.WriteReport(dir, p.doc)
-	}
-	if p.results, p.err = suite.Run(ctx, o); p.dir == "" {
-		return nil, notPlayed(p.err)
-	}
-	return p, nil
-}
-
-// conclude prints the result, and returns the exit code as an error.
-func (p *played) conclude(c *cobra.Command, f runFlags) error {
-	if err := show(c.OutOrStdout(), p.doc, f.format); err != nil {
-		return defect(fmt.Errorf("print result: %w", err))
-	}
-	stderr := c.ErrOrStderr()
-	if err := f.outputs.GitHub(os.Getenv, stderr).Publish(p.doc); err != nil {
-		return badInput(err, "the run directory is complete: "+string(p.dir))
-	}
-	if _, lost := errors.AsType[*suite.StoreError](p.err); !lost {
-		fmt.Fprintf(stderr, "report: %s\n", p.dir.File("report.html"))
-	}
-	if err := p.failure(stderr); err != nil {
-		return err
-	}
-	if p.results.Interrupted {
-		return &exitError{code: exitInterrupted, msg: fmt.Sprintf("interrupted after %d runs; the report has what ran", p.results.Summary.Runs)}
-	}
-	return underList(p.results)
-}
-
-// underList is the exit code of results under their list of accepted violations.
-func underList(r results.Results) error {
-	switch {
-	case r.Summary.Unexpected > 0 || len(r.Gone) > 0:
-		return result(exitUnexpected)
-	case r.Summary.Unknown > 0:
-		return result(exitUnknown)
-	}
-	return nil
-}
-
 func readAccepted(path string) (suite.Accepted, error) {
 	l, err := suite.ReadAccepted(path)
 	if err != nil {
 		return l, badInput(err, "docs/ci.md has an example of a list of accepted violations")
 	}
 	return l, nil
-}
-
-// failure is an error of Holdfast itself or of its output, nil without one. It
-// prints the first defects to stderr.
-func (p *played) failure(stderr io.Writer) error {
-	var world *suite.WorldError
-	var defects *suite.DefectsError
-	var lost *suite.StoreError
-	switch {
-	case errors.As(p.err, &world):
-		return defect(world)
-	case errors.As(p.err, &defects):
-		return ownDefects(stderr, defects.Defects)
-	case errors.As(p.err, &lost):
-		return defect(lost, "the verdicts above are complete; the run directory is not")
-	}
-	return nil
-}
-
-// show prints a document in a format.
-func show(w io.Writer, d reports.Document, format string) error {
-	switch format {
-	case "json":
-		return results.JSON(w, d.Results)
-	case "junit":
-		return reports.JUnit(w, d.Results)
-	case "markdown":
-		return reports.Markdown(w, d)
-	default:
-		d.Width, d.Colour = terminal.Width(w), terminal.Colours(w)
-		return terminal.Print(w, func(w io.Writer) error { return reports.Text(w, d) })
-	}
 }
 
 // runCommand is the command that repeats the runs.
