@@ -8,102 +8,69 @@ import (
 	"time"
 )
 
-// undoGrace is the time for which a failed acquire waits for the answer to its
-// compensation. The compensation itself goes on.
-func (c config) undoGrace() time.Duration { return c.unlockTimeout / 10 }
+// waiting is an acquire under way.
+type waiting struct {
+	lease   time.Duration
+	renewed bool
+	once    bool    // it does not wait
+	w       *waiter // from the first sleep on
+	last    attempt
+	refusal error // why the lock was not granted, by the last answer of a server
+}
+
+// outcome is that of one attempt to acquire.
+type outcome int
+
+const (
+	failed      outcome = iota // err says why
+	granted                    // grant and cur are set
+	busy                       // another owner's lease ends in pttl
+	unconfirmed                // granted, not confirmed by enough replicas, and given back
+	again                      // without effect: a greater serial is needed
+)
+
+// attempt is one attempt to acquire.
+type attempt struct {
+	outcome outcome
+	grant   Grant
+	cur     *holding
+	pttl    time.Duration // -1ms if unknown
+	err     error
+	// takeBack is the request of an attempt that failed although a server may have
+	// executed it; nil for none.
+	takeBack  *request
+	transient bool // another attempt may not fail
+}
 
 // errWaitOver ends the context of a bounded wait.
 var errWaitOver = errors.New("lock: the wait is over")
 
 // acquire takes one hold. It waits until ctx ends (forever) or for the wait of
-// a, which it exceeds by at most undoGrace.
+// a, which it exceeds by at most the grace of a give-back.
 func (s *state) acquire(ctx context.Context, a Acquire, forever bool) (Grant, *holding, error) {
 	start := time.Now()
-	g, cur, err := s.wait(ctx, a, forever)
+	q := &waiting{lease: a.Lease, once: !forever && a.Wait <= 0}
+	if q.lease == 0 {
+		q.lease, q.renewed = s.c.cfg.lease, true
+	}
+	g, cur, err := Grant{}, (*holding)(nil), checkLease(q.lease, time.Millisecond)
+	if err == nil {
+		op, cancel := s.c.boundWait(ctx, a.Wait, forever)
+		g, cur, err = s.wait(ctx, op, q, a.hasty)
+		cancel()
+	}
+	if f := s.c.cfg.observer.Acquired; f != nil && err == nil {
+		f(s.key.name, s.key.owner, g.Count, time.Since(start))
+	}
 	if f := s.c.cfg.observer.AcquireDone; f != nil {
 		f(ctx, AcquireResult{Name: s.key.name, Owner: s.key.owner, Grant: g, Took: time.Since(start), Err: err})
 	}
 	return g, cur, err
 }
 
-// waiting is an acquire under way.
-type waiting struct {
-	lease   time.Duration
-	renewed bool
-	w       *waiter // from the first sleep on
-	last    tried   // the last attempt
-	copied  uint64  // serial of the last request with a copy that may still be on its way
-	refusal error   // the error of a wait that runs out
-	refused bool
-}
-
-// wait is acquire without its observer.
-func (s *state) wait(ctx context.Context, a Acquire, forever bool) (_ Grant, _ *holding, failure error) {
-	q := waiting{lease: a.Lease, refusal: ErrBusy}
-	if q.lease == 0 {
-		q.lease, q.renewed = s.c.cfg.lease, true
-	} else if err := checkLease(q.lease, time.Millisecond); err != nil {
-		return Grant{}, nil, err
-	}
-	s.c.learnShards(ctx, s.names.lock)
-	start := time.Now()
-	once := !forever && a.Wait <= 0
-	op, cancel := s.c.boundWait(ctx, a.Wait, forever)
-	defer cancel()
-	if s.fair && !once {
-		s.enqueue()
-	}
-	defer func() { failure = s.endWait(ctx, op, &q, failure) }()
-	for {
-		t := s.try(op, q.lease, q.renewed)
-		q.copied = max(q.copied, t.copied)
-		if t.busy && s.place != nil {
-			q.refused = true
-			s.sayBusy()
-			if t = s.turn(op, q.renewed, t.pttl); !t.granted && !t.again {
-				q.last = t
-				return Grant{}, nil, s.c.failed(ctx, op, ErrBusy, nil)
-			}
-		}
-		q.last = t
-		switch {
-		case t.granted:
-			if f := s.c.cfg.observer.Acquired; f != nil {
-				f(s.key.name, s.key.owner, t.grant.Count, time.Since(start))
-			}
-			return t.grant, t.cur, nil
-		case t.again && s.c.life.Err() == nil:
-			continue
-		case t.acks:
-			q.refusal, t.pttl = ErrAcks, -time.Millisecond
-		case t.busy:
-			q.refusal = ErrBusy
-			if q.w != nil {
-				q.w.woken = false
-			}
-			s.sayBusy()
-		default:
-			return Grant{}, nil, s.attemptFailed(ctx, op, &q)
-		}
-		q.refused = true
-		if once {
-			return Grant{}, nil, q.refusal
-		}
-		if q.w == nil && t.busy {
-			var ready bool
-			if q.w, ready = s.c.hub.join(s.names.channel); ready {
-				continue // earlier releases were not published to us
-			}
-		}
-		if !s.sleep(op, q.w, t.pttl) {
-			return Grant{}, nil, s.c.failed(ctx, op, q.refusal, nil)
-		}
-	}
-}
-
 // boundWait returns the context of an acquire's requests. It ends with ctx, with
 // the client, and after the wait unless the acquire waits forever. Without a wait
-// it gives the server time for one answer.
+// it gives the servers the unlock timeout for one answer.
 func (c *Client) boundWait(ctx context.Context, wait time.Duration, forever bool) (context.Context, context.CancelFunc) {
 	end := func() {}
 	if !c.direct { // otherwise Close would interrupt only between requests
@@ -119,52 +86,119 @@ func (c *Client) boundWait(ctx context.Context, wait time.Duration, forever bool
 	return ctx, func() { cancel(); end() }
 }
 
-// endWait leaves the queue or the hub, and takes back what a late copy of a request
-// may still acquire. It returns the error of the acquire.
-func (s *state) endWait(ctx, op context.Context, q *waiting, failure error) error {
-	switch {
-	case s.fair && q.last.granted:
-		s.dequeue()
-	case s.fair:
-		if left := s.quit(ctx, q.lease, q.copied > 0); !left && !errors.Is(failure, ErrUnknown) {
-			failure = s.c.failed(ctx, op, ErrBusy, errStillQueued)
+// wait makes attempts until one is granted, fails for certain, or op ends. Then it leaves
+// the queue or the hub, and takes back what the last attempt may have acquired. A hasty
+// acquire does not wait for the answer to that.
+func (s *state) wait(ctx, op context.Context, q *waiting, hasty bool) (Grant, *holding, error) {
+	s.c.learnShards(ctx, s.names.lock)
+	if s.fair && !q.once {
+		s.enqueue()
+	}
+	for s.tryAgain(op, q) {
+	}
+	got := q.last.outcome == granted
+	queued := s.dequeue() && !got
+	if q.w != nil {
+		s.c.hub.leave(q.w, got)
+	}
+	if got {
+		return q.last.grant, q.last.cur, nil
+	}
+	s.c.mu.Lock()
+	copied := s.late && s.cur == nil
+	s.c.mu.Unlock()
+	done := true
+	if r := q.last.takeBack; r != nil {
+		done = s.takeBack(r, hasty)
+	} else if queued || copied {
+		done = s.takeBack(&request{lease: q.lease, count: 1}, hasty)
+	}
+	unknown := !done && (q.last.takeBack != nil || queued)
+	return Grant{}, nil, s.reason(ctx, op, q, done, unknown)
+}
+
+// tryAgain makes an attempt and waits for a reason to make another. It returns false if
+// there is none.
+func (s *state) tryAgain(op context.Context, q *waiting) bool {
+	t := s.try(op, q)
+	q.last = t
+	switch t.outcome {
+	case granted:
+		return false
+	case again:
+		return s.c.life.Err() == nil
+	case busy:
+		q.refusal = ErrBusy
+		if q.w != nil {
+			q.w.woken = false
 		}
-	case q.w != nil:
-		s.c.hub.leave(q.w, q.last.granted)
+		if f := s.c.cfg.observer.Busy; f != nil {
+			f(s.key.name, s.key.owner)
+		}
+	case unconfirmed: // the message of the give-back is no reason to try again
+		q.refusal = ErrAcks
+		return !q.once && s.rest(op, nil, t.pttl)
+	case failed:
+		// An outage ends no wait in which a server has answered before.
+		if q.refusal == nil || !t.transient {
+			return false
+		}
 	}
-	if q.copied > 0 && !q.last.granted && !s.fair && !q.last.compensated {
-		s.disown(ctx, undo{q.copied, q.lease})
+	switch {
+	case q.once:
+		return false
+	case s.place != nil:
+		g, cur, more := s.turn(op, q.renewed, t.pttl)
+		if cur != nil {
+			q.last = attempt{outcome: granted, grant: g, cur: cur}
+		}
+		return more
+	case q.w == nil && t.outcome == busy:
+		var ready bool
+		if q.w, ready = s.c.hub.join(s.names.channel, false); ready {
+			return true // earlier releases were not published to us
+		}
 	}
-	return failure
+	return s.rest(op, q.w, t.pttl)
 }
 
-// attemptFailed returns the error of an acquire whose last attempt had no answer,
-// or one that ends it.
-func (s *state) attemptFailed(ctx, op context.Context, q *waiting) error {
-	refusal, refused, t := q.refusal, q.refused, q.last
-	if t.undone && !refused && s.c.cfg.acks > 0 {
-		refusal, refused = ErrAcks, true // the wait has ended before the replicas confirmed
+// reason returns the error of an acquire that ends without a grant. done means that no
+// request of it has an effect any more, unknown that one may have.
+func (s *state) reason(ctx, op context.Context, q *waiting, done, unknown bool) error {
+	err, why := q.last.err, q.refusal
+	closed := s.c.life.Err() != nil
+	switch {
+	case errors.Is(err, ErrLost): // certain, whatever has ended since
+		return err
+	case ctx.Err() != nil:
+		why = ctx.Err()
+	case closed:
+		why = ErrClosed
+	case op.Err() == nil && err != nil:
+		return err
+	case why == nil && q.last.takeBack != nil && done && s.c.cfg.acks > 0:
+		why = ErrAcks // the wait has ended before the replicas confirmed
 	}
-	if (t.undone || errors.Is(t.err, ErrRefused)) && (refused || ctx.Err() != nil || s.c.life.Err() != nil) && op.Err() != nil {
-		t.err = nil // the outcome is known
+	switch {
+	case why == nil:
+		return err
+	case !unknown:
+		return why
+	case ctx.Err() != nil || closed:
+		return errors.Join(why, ErrUnknown)
+	case err != nil:
+		return err
 	}
-	return s.c.failed(ctx, op, refusal, t.err)
+	return errStillQueued
 }
 
-func (s *state) sayBusy() {
-	if f := s.c.cfg.observer.Busy; f != nil {
-		f(s.key.name, s.key.owner)
-	}
-}
-
-// sleep waits for a reason to try again: a message, the end of the holder's
+// rest waits for a reason to try again: a message, the end of the holder's
 // lease, or the safety poll. It returns false if op has ended.
-func (s *state) sleep(op context.Context, w *waiter, pttl time.Duration) bool {
+func (s *state) rest(op context.Context, w *waiter, pttl time.Duration) bool {
 	s.c.mu.Lock()
 	s.draws++
-	n := s.draws
+	poll := s.c.jitter(s.key, s.draws, s.c.cfg.safetyPoll)
 	s.c.mu.Unlock()
-	poll := s.c.jitter(s.key, n, s.c.cfg.safetyPoll)
 	// The server's clock counts in milliseconds: after one more the key has
 	// certainly expired. -1 and -2 give no time.
 	gone := time.Now().Add(pttl + time.Millisecond)
@@ -193,51 +227,8 @@ func (s *state) sleep(op context.Context, w *waiter, pttl time.Duration) bool {
 		case <-op.Done():
 		case <-s.c.life.Done():
 		}
-		break
+		return op.Err() == nil && s.c.life.Err() == nil
 	}
-	return op.Err() == nil && s.c.life.Err() == nil
-}
-
-// failed returns the reason of a failed acquire: a loss, the caller's context,
-// Close, the end of the wait, or err.
-func (c *Client) failed(ctx, op context.Context, refusal, err error) error {
-	var why error
-	switch {
-	case errors.Is(err, ErrLost): // certain, whatever has ended since
-		return err
-	case ctx.Err() != nil:
-		why = ctx.Err()
-	case c.life.Err() != nil:
-		why = ErrClosed
-	case op.Err() != nil:
-		if errors.Is(err, ErrUnknown) || errors.Is(err, ErrRefused) {
-			return err
-		}
-		return refusal
-	default:
-		return err
-	}
-	if errors.Is(err, ErrUnknown) {
-		return errors.Join(why, ErrUnknown)
-	}
-	return why
-}
-
-// tried is the outcome of one attempt. At most one of granted, busy, acks,
-// again and err is set.
-type tried struct {
-	granted bool
-	grant   Grant
-	cur     *holding
-	busy    bool
-	pttl    time.Duration // of the holder's lease
-	copied  uint64        // serial of a busy request with a copy that may still be on its way
-	acks    bool          // granted, not confirmed, and released
-	again   bool          // without effect; try again with a greater serial
-	err     error
-	// compensated: the attempt is being taken back, and was if undone is set. No
-	// earlier request has an effect after that.
-	compensated, undone bool
 }
 
 // errStillLost: an earlier hold was lost, and Unlock has not returned ErrLost yet.
@@ -247,134 +238,121 @@ var errStillLost = fmt.Errorf("acquire lock again: %w", ErrLost)
 var errTooLate = fmt.Errorf("acquire lock: the answer came after the lease: %w", ErrUnknown)
 
 // try makes one attempt.
-func (s *state) try(ctx context.Context, lease time.Duration, renewed bool) tried {
+func (s *state) try(ctx context.Context, q *waiting) attempt {
 	if err := s.enterGate(ctx); err != nil {
-		return tried{err: err}
+		q.refusal = cmp.Or(q.refusal, ErrBusy) // the owner has another request under way
+		return attempt{err: err}
 	}
-	handedOn := false // the compensation opens the gate
-	defer func() {
-		if !handedOn {
-			s.leaveGate()
-		}
-	}()
-	if err := s.resolve(ctx); err != nil {
-		return tried{err: err}
-	}
-
+	defer s.leaveGate()
+	s.expire() // what is over by the clock is over, though its timer may run only later
 	s.c.mu.Lock()
-	if len(s.holds) > 0 && !time.Now().Before(s.deadline()) {
-		after := s.loseByClock()
+	if s.isLost() {
 		s.c.mu.Unlock()
-		after()
-		s.c.mu.Lock()
+		return attempt{err: errStillLost}
 	}
-	if s.lost {
-		s.c.mu.Unlock()
-		return tried{err: errStillLost}
+	r, cur := &request{serial: s.c.serial.Add(1), count: 1, lease: q.lease}, s.cur
+	if cur != nil {
+		r.hold, r.count = cur.id, cur.count+1
 	}
-	held, cur, serial := len(s.holds), s.cur, s.newSerial()
-	before := s.place.ask(serial)
-	var id uint64
-	if held > 0 {
-		id = cur.id
-	}
+	before := s.place.ask(r.serial)
 	s.c.mu.Unlock()
 
 	sent := time.Now()
-	h := hold{lease: lease, renewed: renewed, until: sent.Add(lease)}
-	reply, err := s.sendAcquire(ctx, serial, id, lease, held)
-	switch {
-	case errors.Is(err, ErrRefused):
+	bounded, cancel := context.WithTimeout(ctx, s.c.cfg.unlockTimeout)
+	defer cancel()
+	isEnough := func(tries int) bool { return q.refusal == nil && tries >= unsentTries && r.isUnsent() }
+	reply, err := persist(bounded, s.c, isEnough, func(ctx context.Context) (acquireReply, error) {
+		return s.sendAcquire(ctx, r)
+	})
+	if err != nil && r.isUnsent() {
 		s.place.refused(before)
-		return tried{err: fmt.Errorf("acquire lock: %w", err)}
+		return attempt{err: because("acquire lock", ErrRefused, err), pttl: -time.Millisecond, transient: isTransient(err)}
+	}
+	if r.hold == 0 && (err != nil || r.isCopied()) {
+		s.c.mu.Lock()
+		s.late = true
+		s.c.mu.Unlock()
+	}
+	switch {
 	case err != nil:
-		handedOn = true
-		undone := s.compensate(ctx, undo{serial, lease})
-		return tried{err: unknown("acquire lock", err), compensated: true, undone: undone}
+		return attempt{err: unknown("acquire lock", err), pttl: -time.Millisecond, takeBack: r, transient: true}
 	case reply.kind == replyStale:
 		// An earlier process with the same id had a clock that was ahead.
 		s.c.overtake(reply.serial)
-		return tried{again: true}
-	case reply.kind == replyBusy && reply.copied:
-		return tried{busy: true, pttl: reply.pttl, copied: serial}
+		return attempt{outcome: again}
 	case reply.kind == replyBusy:
-		return tried{busy: true, pttl: reply.pttl}
-	case reply.kind == replyGone && held > 0:
-		return tried{err: s.gone(cur)}
+		return attempt{outcome: busy, pttl: reply.pttl}
+	case reply.kind == replyGone && cur != nil:
+		return s.missing(cur)
 	case reply.kind == replyGone:
-		return tried{err: errTooLate}
-	case reply.kind == replyCancelled:
-		// Cancel is for a request that was given up, and this one was not.
-		return tried{err: fmt.Errorf("acquire lock: %w", ErrUnknown)}
+		return attempt{err: errTooLate, takeBack: r}
+	case s.c.cfg.acks > reply.acked:
+		s.takeBack(r, false)
+		return attempt{outcome: unconfirmed, pttl: -time.Millisecond}
 	}
-	if s.c.cfg.acks > reply.acked {
-		handedOn = true
-		s.compensate(ctx, undo{serial, lease})
-		return tried{acks: true, compensated: true}
+	if err := ctx.Err(); err != nil { // the caller may not look at a grant any more
+		return attempt{err: err, takeBack: r}
 	}
-
-	grant, cur, ok := s.granted(h, serial, reply, sent, held, cur)
-	if !ok {
-		handedOn = true
-		s.compensate(ctx, undo{serial, lease})
-		if held > 0 {
-			return tried{err: errStillLost, compensated: true}
-		}
-		return tried{err: errTooLate, compensated: true}
-	}
-	return tried{granted: true, grant: grant, cur: cur}
+	return s.enterHold(r, q, cur, reply, sent)
 }
 
-// granted enters a hold that the server granted. It returns false if the hold
-// is useless: its lease has run out on the way, or the holds below it were
-// lost.
-func (s *state) granted(h hold, serial uint64, reply acquireReply, sent time.Time, held int, cur *holding) (Grant, *holding, bool) {
+// enterHold enters a hold that the server granted for a request of sent. The hold is
+// useless if its lease has run out on the way, the holds below it were lost, or the client
+// was closed.
+func (s *state) enterHold(r *request, q *waiting, cur *holding, reply acquireReply, sent time.Time) attempt {
 	s.c.mu.Lock()
 	defer s.c.mu.Unlock()
-	if held > 0 && (s.cur != cur || s.lost) {
-		return Grant{}, nil, false
+	switch {
+	case cur != nil && (s.cur != cur || cur.ended):
+		return attempt{err: errStillLost, takeBack: r}
+	case s.c.closed: // no call could release it
+		return attempt{err: ErrClosed, takeBack: r}
 	}
-	before := s.renewed
-	s.holds = append(s.holds, h)
-	if until := sent.Add(h.lease); h.renewed && until.After(s.renewed) { // a renewal may have overtaken it
-		s.renewed = until
+	if cur == nil {
+		cur = newHolding(reply.hold, reply.token)
 	}
-	if !time.Now().Before(s.deadline()) {
-		s.holds = s.holds[:held]
-		s.renewed = before
-		return Grant{}, nil, false
+	until := cur.until
+	cur.raise(sent, r.lease)
+	if !time.Now().Before(cur.until) {
+		cur.until = until
+		return attempt{err: errTooLate, takeBack: r}
 	}
-	if held == 0 {
-		s.cur = &holding{id: cmp.Or(reply.hold, serial), token: reply.token, since: time.Now(), lost: make(chan struct{})}
+	cur.count = r.count
+	if q.renewed && !cur.renewed {
+		cur.renewed, s.due = true, sent.Add(r.lease/3)
 	}
+	s.cur, s.open = cur, nil
 	s.settle()
-	g := Grant{Count: held + 1, Token: s.cur.token, Lease: h.lease, Renewed: h.renewed}
-	if !h.renewed {
-		g.Until = h.validUntil()
+	g := Grant{Count: cur.count, Token: cur.token, Lease: r.lease, Renewed: cur.renewed}
+	if !g.Renewed {
+		g.Until = cur.until
 	}
-	return g, s.cur, true
+	return attempt{outcome: granted, grant: g, cur: cur}
 }
 
-// gone handles a nested acquire that found no holds below it. This owner must
-// learn of the loss, so gone grants nothing.
-func (s *state) gone(cur *holding) error {
-	s.c.mu.Lock()
+// missing handles a nested acquire that found no holds below it. This owner must
+// learn of the loss, so it grants nothing.
+func (s *state) missing(cur *holding) attempt {
 	after := func() {}
-	if s.cur == cur && !s.lost {
+	s.c.mu.Lock()
+	if s.cur == cur && !cur.ended {
 		after = s.lose()
 	}
 	s.c.mu.Unlock()
 	after()
-	return errStillLost
+	return attempt{err: errStillLost}
 }
 
-// unknown wraps the reason of an unknown outcome. It quotes the end of an
-// internal context as text only, because the caller's context has not ended.
-func unknown(what string, err error) error {
+// unknown wraps the reason of an unknown outcome.
+func unknown(what string, err error) error { return because(what, ErrUnknown, err) }
+
+// because joins a sentinel and its reason. It quotes the end of an internal context as
+// text only, because the caller's context has not ended.
+func because(what string, sentinel, err error) error {
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
-		return fmt.Errorf("%s: no answer in time (%v): %w", what, err, ErrUnknown)
+		return fmt.Errorf("%s: no answer in time (%v): %w", what, err, sentinel)
 	}
-	return fmt.Errorf("%s: %w", what, errors.Join(ErrUnknown, err))
+	return fmt.Errorf("%s: %w", what, errors.Join(sentinel, err))
 }
 
 // enterGate waits for the end of the owner's open request.

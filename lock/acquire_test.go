@@ -66,16 +66,16 @@ func TestClose_duringARequest(t *testing.T) {
 		if !errors.Is(err, lock.ErrClosed) || !errors.Is(err, lock.ErrUnknown) {
 			t.Errorf("got %v, want that the client is closed and the outcome unknown", err)
 		}
-		if d := time.Since(start); d > 510*time.Millisecond {
-			t.Errorf("it returned %v after Close; to take it back may take 500ms", d)
+		if d := time.Since(start); d > 910*time.Millisecond {
+			t.Errorf("it returned %v after Close; the try has 400ms left, and to take it back may take 500ms", d)
 		}
 		w.hung.Store(false)
 		<-closed
 	})
 }
 
-// An acquire of unknown outcome is not taken back yet. The owner's next acquire waits for
-// that: otherwise the number of holds stays unknown.
+// An acquire of unknown outcome is not taken back yet. The owner's next acquire overrules
+// it: there is one hold.
 func TestAcquire_afterAnUnknownOutcome(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		ctx := t.Context()
@@ -89,16 +89,10 @@ func TestAcquire_afterAnUnknownOutcome(t *testing.T) {
 			return all(cmd, args) && slices.Contains(args, "redisson_lock__channel:{orders}")
 		}
 		w.drop.Store(&gives)
-		before := w.tries("a:1")
-		_, err = l.TryLock(ctx)
-		wantErr(t, "it was not taken back", err, lock.ErrUnknown)
-		if n := w.tries("a:1") - before; n != 0 {
-			t.Errorf("it tried %d times", n)
-		}
-		w.drop.Store(nil)
 		if g := must[lock.Grant](t)(l.TryLock(ctx)); g.Count != 1 {
 			t.Errorf("%d holds, want one", g.Count)
 		}
+		w.drop.Store(nil)
 		must[int](t)(l.Unlock(ctx))
 	})
 }
@@ -242,8 +236,9 @@ func TestAcquire_findsALoss(t *testing.T) {
 func TestAcquire_errorNamesItsCause(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		w.loadScripts()
-		w.dropReply("orders", 1)
-		_, err := w.clientOn(w.redis(noRetries)).NewLock("orders", "a").TryLock(t.Context())
+		all := func(cmd string, _ []string) bool { return cmd == "evalsha" }
+		w.drop.Store(&all)
+		_, err := w.clientOn(w.redis()).NewLock("orders", "a").TryLock(t.Context())
 		if wantErr(t, "a connection that ends", err, lock.ErrUnknown); !errors.Is(err, io.EOF) {
 			t.Errorf("%v does not name its cause", err)
 		}

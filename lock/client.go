@@ -25,6 +25,7 @@ import (
 // and the subscription connection exists only while somebody waits.
 type Client struct {
 	rdb    redis.UniversalClient
+	user   redis.UniversalClient // as it was given, and can subscribe
 	cfg    config
 	seed   uint64        // of the jitter
 	serial atomic.Uint64 // of the last request
@@ -37,13 +38,12 @@ type Client struct {
 
 	// mu guards everything below and all states. No goroutine holds it across I/O or
 	// while waiting, because that would stop a virtual clock.
-	mu      sync.Mutex
-	closed  bool
-	states  map[stateKey]*state
-	calls   calls
-	lines   map[string]*line // by channel
-	dog     watchdog
-	oneName bool // renew one name per script call; see renew.go
+	mu     sync.Mutex
+	closed bool
+	states map[stateKey]*state
+	calls  map[string]*numbers // by name of a lock
+	lines  map[string]*line    // by channel
+	dog    watchdog
 
 	direct bool // rdb ends its I/O at the deadline of a context; see call
 }
@@ -51,11 +51,16 @@ type Client struct {
 // New makes a client on rdb. Close the client before you close rdb. New refuses
 // a *redis.Ring, because its shards do not share subscriptions.
 //
-// For speed, set ContextTimeoutEnabled in the options of rdb. An uncontended
-// lock and unlock then take little more than their two requests, and otherwise
-// about twice as long on an idle machine. The lock keeps all deadlines either
-// way. But with the option, a cancelled context or Close does not interrupt a
-// request that the server leaves unanswered: the timeouts of rdb end it.
+// The client bounds each try of a request, and repeats it within the unlock timeout, so
+// that one dead connection does not end an operation. Set ContextTimeoutEnabled in the
+// options of rdb if it has hooks, or is not a *redis.Client. Without it
+//   - a *redis.Client lends its connections to a view with the option set, which has
+//     neither the hooks of rdb nor its retries;
+//   - any other client costs a goroutine for each request, which takes about as long as
+//     the request on an idle machine.
+//
+// With a *redis.Client, or with the option, a cancelled context shows at the end of a try,
+// after the unlock timeout at the latest.
 func New(rdb redis.UniversalClient, opts ...Option) (*Client, error) {
 	if isNil(rdb) {
 		return nil, errors.New("lock: no Redis client")
@@ -63,13 +68,15 @@ func New(rdb redis.UniversalClient, opts ...Option) (*Client, error) {
 	if _, ok := rdb.(*redis.Ring); ok {
 		return nil, errors.New("lock: a ring of servers is not supported")
 	}
-	direct, readTimeout, oneName := false, time.Duration(0), false
-	switch rdb := rdb.(type) {
+	user, direct, readTimeout := rdb, false, time.Duration(0)
+	switch user := rdb.(type) {
 	case *redis.Client:
-		direct, readTimeout = rdb.Options().ContextTimeoutEnabled, rdb.Options().ReadTimeout
+		direct, readTimeout = true, user.Options().ReadTimeout
+		if !user.Options().ContextTimeoutEnabled {
+			rdb = boundedView(user)
+		}
 	case *redis.ClusterClient:
-		direct, readTimeout = rdb.Options().ContextTimeoutEnabled, rdb.Options().ReadTimeout
-		oneName = true
+		direct, readTimeout = user.Options().ContextTimeoutEnabled, user.Options().ReadTimeout
 	}
 	cfg, err := newConfig(opts, readTimeout)
 	if err != nil {
@@ -85,20 +92,31 @@ func New(rdb redis.UniversalClient, opts ...Option) (*Client, error) {
 	}
 	c := &Client{
 		rdb:    rdb,
+		user:   user,
 		cfg:    cfg,
 		seed:   rng.Uint64(),
 		states: make(map[stateKey]*state),
-		calls:  make(calls),
+		calls:  make(map[string]*numbers),
 		lines:  make(map[string]*line),
-
-		oneName: oneName,
-		direct:  direct,
+		direct: direct,
 	}
 	// Serials keep growing after a process with the same id restarts.
 	c.serial.Store(uint64(time.Now().UnixMicro()))
 	c.life, c.end = context.WithCancel(context.Background())
 	c.hub = newHubs(c)
 	return c, nil
+}
+
+// boundedView returns a client with the connections of rdb, which ends its I/O at the
+// deadline of a context and does not repeat a request.
+func boundedView(rdb *redis.Client) *redis.Client {
+	user := rdb.Options()
+	view := rdb.WithTimeout(user.ReadTimeout)
+	own := view.Options() // a copy
+	own.WriteTimeout = user.WriteTimeout
+	own.ContextTimeoutEnabled = true
+	own.MaxRetries = 0
+	return view
 }
 
 // Close stops the watchdog and the subscription, and ends every wait with

@@ -1,22 +1,3 @@
-// Package lock is a distributed lock on Redis, and the contract of such a lock.
-//
-// [Client.Do] and [Client.Acquire] take a lock for one call: each call is an owner, and
-// excludes every other. [Client.NewLock] takes the same lock for a named owner, and is
-// reentrant. In both cases a watchdog renews the lock while it is held, and waiters wait
-// for a message instead of polling. The holder is notified when the lock is lost. The
-// keys have the wire format of Redisson's RLock, so a Go service and a Java service can
-// share a lock. [NewMultiLock] and [NewRedLock] combine locks on independent servers.
-//
-// # Limits
-//
-// A holder that is paused past its lease learns of the loss too late, with this
-// lock as with every lock that has a lease. Guard the resource with the fencing
-// token ([WithFencing]) if that matters.
-//
-// The lock cannot take back a request that has not arrived yet. If the network delays an
-// acquire until its owner has given up and the server has forgotten the owner, the
-// acquire takes a free lock. Then no owner can use the lock for one lease. Nothing renews
-// it. The same can happen to one server of a [RedLock].
 package lock
 
 import (
@@ -103,6 +84,7 @@ type Acquire struct {
 	Wait  time.Duration // the longest wait of TryLock; 0: one attempt
 
 	bounded bool // Wait was given, and may be 0
+	hasty   bool // a failed acquire does not wait for the answer to its give-back
 }
 
 // NewAcquire applies opts to the zero settings.

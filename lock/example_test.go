@@ -109,25 +109,23 @@ func ExampleNewMultiLock() {
 	defer stop()
 	ctx := context.Background()
 
-	both := lock.NewMultiLock(client.NewLock("from", "transfer-1"), client.NewLock("to", "transfer-1"))
-	if _, err := both.Lock(ctx); err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer both.Unlock(ctx)
-	_, err := client.NewLock("to", "transfer-2").TryLock(ctx)
+	both := lock.NewMultiLock(lock.GroupOptions{}, lock.Member{Client: client, Name: "from"}, lock.Member{Client: client, Name: "to"})
+	err := both.Do(ctx, func(ctx context.Context, h *lock.GroupHold) error {
+		_, err := client.TryAcquire(ctx, "to")
+		return err
+	})
 	fmt.Println(err)
 	// Output: lock: busy
 }
 
 func ExampleNewRedLock() {
-	var members []lock.Locker
+	var members []lock.Member
 	for range 3 { // three servers, independent of each other
 		client, stop := start()
 		defer stop()
-		members = append(members, client.NewLock("stock:42", "a"))
+		members = append(members, lock.Member{Client: client, Name: "stock:42"})
 	}
-	r := lock.NewRedLock(members...)
+	r := lock.NewRedLock(lock.GroupOptions{}, members...)
 	g, err := r.Lock(context.Background())
 	fmt.Println(g.Count, g.Renewed, err)
 	n, err := r.Unlock(context.Background())

@@ -19,8 +19,6 @@ var (
 	fairLookSource string
 	//go:embed fair_release.lua
 	fairReleaseSource string
-	//go:embed fair_leave.lua
-	fairLeaveSource string
 )
 
 const (
@@ -94,9 +92,11 @@ func (l *FairLock) Do(ctx context.Context, work func(ctx context.Context, h *Hol
 }
 
 // fairKeys are the first keys and arguments of each script of the fair lock.
-func fairKeys(n names) (keys []string, args []any) {
-	return []string{n.lock, n.channel, n.queue, n.places, n.token},
-		[]any{unlockMessage, n.notes, millis(noteTime), millis(tokenRetention)}
+func (s *state) fairKeys() (keys []string, args []any) { return fairKeys(s.c, s.names) }
+
+func fairKeys(c *Client, n names) (keys []string, args []any) {
+	token, retention := n.tokenKey(c.cfg.fencing, true)
+	return []string{n.lock, n.queue, n.places, token}, []any{unlockMessage, n.channel, retention}
 }
 
 // placeLease is the time that a place lasts without another request.
@@ -209,9 +209,10 @@ func (s *state) dequeue() (in bool) {
 	return p.in
 }
 
-// turn waits until the owner has reason for a request, or has been handed the
-// lock. The holder's lease ends in pttl.
-func (s *state) turn(ctx context.Context, renewed bool, pttl time.Duration) tried {
+// turn waits until the owner has reason for another request, or has been handed the lock:
+// then it returns the hold. The holder's lease ends in pttl. more is false if the wait has
+// ended.
+func (s *state) turn(ctx context.Context, renewed bool, pttl time.Duration) (_ Grant, _ *holding, more bool) {
 	c, p := s.c, s.place
 	c.mu.Lock()
 	p.asks = false
@@ -230,38 +231,38 @@ func (s *state) turn(ctx context.Context, renewed bool, pttl time.Duration) trie
 	case <-c.life.Done():
 	}
 	if ctx.Err() != nil || c.life.Err() != nil {
-		return tried{}
+		return Grant{}, nil, false
 	}
 	if handed && renewed && c.cfg.acks == 0 {
-		if g, cur, ok := s.adopt(h); ok {
-			return tried{granted: true, grant: g, cur: cur}
+		if g, cur := s.adopt(h); cur != nil {
+			return g, cur, false
 		}
 	}
-	return tried{again: true}
+	return Grant{}, nil, true
 }
 
 // adopt enters a hold that was handed to the owner. It lasts for the rest of the
 // place, and at most for its lease, counted from the send of the request that the
-// hand-off names. The watchdog renews it at once. ok is false if too little time
-// remains: then the owner sends a request.
-func (s *state) adopt(h handOff) (_ Grant, _ *holding, ok bool) {
+// hand-off names. The watchdog renews it at once. Without enough time left it returns no
+// hold: then the owner sends a request.
+func (s *state) adopt(h handOff) (Grant, *holding) {
 	c := s.c
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	i := slices.IndexFunc(s.place.looks, func(l look) bool { return l.serial == h.serial })
 	if i < 0 {
-		return Grant{}, nil, false
+		return Grant{}, nil
 	}
-	lease := min(c.placeLease(), c.cfg.lease)
-	until := s.place.looks[i].sent.Add(lease)
-	if time.Until(until) < lease/4 {
-		return Grant{}, nil, false
+	sent, lease := s.place.looks[i].sent, min(c.placeLease(), c.cfg.lease)
+	if time.Until(sent.Add(lease)) < lease/4 {
+		return Grant{}, nil
 	}
-	s.holds = []hold{{lease: lease, renewed: true, until: until}}
-	s.renewed = time.Time{} // never: so it is due at once
-	s.cur = &holding{id: h.serial, token: h.token, since: time.Now(), lost: make(chan struct{})}
+	cur := newHolding(h.serial, h.token)
+	cur.count, cur.renewed = 1, true
+	cur.raise(sent, lease)
+	s.cur, s.due = cur, time.Now()
 	s.settle()
-	return Grant{Count: 1, Token: h.token, Lease: c.cfg.lease, Renewed: true}, s.cur, true
+	return Grant{Count: 1, Token: h.token, Lease: c.cfg.lease, Renewed: true}, cur
 }
 
 // handed processes a message on a channel of the fair lock, if it is one.
@@ -290,20 +291,26 @@ func (c *Client) handed(channel, message string) {
 // the end of the holder's lease. It also does so after the confirmation of the
 // subscription, because earlier messages are lost.
 func (l *line) run(pttl time.Duration) {
-	w, ready := l.c.hub.join(l.c.fairChannel(l.names))
-	defer l.c.hub.leave(w, true)
-	if ready {
-		w.wake <- struct{}{}
+	freed, ready := l.c.hub.join(l.names.channel, false) // by an owner outside of the queue
+	defer l.c.hub.leave(freed, false)
+	// One of the two confirmations is reason enough for a look: the later one.
+	handed, readyToo := l.c.hub.join(l.c.fairChannel(l.names), !ready && freed.leads())
+	defer l.c.hub.leave(handed, true)
+	if ready && readyToo {
+		l.c.hub.wakeUp(handed)
 	}
 	timer := time.NewTimer(l.pause(pttl))
 	defer timer.Stop()
 	for {
+		freed.woken = false
 		select {
 		case <-l.stop:
 			return
 		case <-l.c.life.Done():
 			return
-		case <-w.wake:
+		case <-handed.wake:
+		case <-freed.wake:
+			freed.woken = true
 		case <-timer.C:
 		}
 		timer.Reset(l.pause(l.look()))
@@ -331,14 +338,13 @@ func (l *line) look() (pttl time.Duration) {
 	for _, p := range l.places {
 		if !p.asks {
 			p.looked(serial)
-			p.s.last = serial
 			places = append(places, p)
 		}
 	}
 	c.mu.Unlock()
 	pttl = -time.Millisecond
 	for batch := range slices.Chunk(places, lookBatch) {
-		keys, args := fairKeys(l.names)
+		keys, args := fairKeys(c, l.names)
 		args = append(args, millis(c.placeLease()), serial)
 		for _, p := range batch {
 			args = append(args, p.s.field)
@@ -367,28 +373,15 @@ func (l *line) look() (pttl time.Duration) {
 // errStillQueued: the owner may have been handed the lock since, without knowing it.
 var errStillQueued = fmt.Errorf("leave the queue: no answer in time: %w", ErrUnknown)
 
-// quit gives up the place of an owner without a grant, and any hold that it may
-// have without knowing it. With copied, it may still get one. It reports whether the
-// server has confirmed that.
-func (s *state) quit(ctx context.Context, lease time.Duration, copied bool) (confirmed bool) {
-	s.c.mu.Lock()
-	pending := s.undo != nil
-	s.c.mu.Unlock()
-	if in := s.dequeue(); !in && !copied || pending {
-		return !pending
-	}
-	s.gate <- struct{}{} // no other goroutine asks for a call
-	return s.compensate(ctx, undo{lease: lease})
-}
-
 // fairRequest returns the keys and arguments of an acquire of the fair lock.
-func (s *state) fairRequest(sent *sending, lease time.Duration) (keys []string, args []any) {
-	keys, args = fairKeys(s.names)
+func (s *state) fairRequest(r *request) (keys []string, args []any) {
+	keys, args = s.fairKeys()
 	s.c.mu.Lock()
 	defer s.c.mu.Unlock()
-	first, place := sent.serial, int64(0)
+	first, place := r.serial, int64(0)
 	if s.place != nil {
 		first, place = s.place.first, millis(s.c.placeLease())
 	}
-	return keys, append(args, s.field, sent, first, millis(lease), place, s.c.fairChannel(s.names))
+	keys = append(keys, s.names.note(s.field))
+	return keys, append(args, s.field, r, first, millis(r.lease), place, s.c.fairChannel(s.names))
 }

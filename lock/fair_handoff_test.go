@@ -153,7 +153,7 @@ func TestFair_do(t *testing.T) {
 		called := 0
 		work := func(_ context.Context, h *lock.Hold) error {
 			called++
-			if held, _ := w.server.HKeys("orders"); !slices.Equal(held, []string{"a::1"}) || h.Token() == 0 {
+			if held := w.owners("orders"); !slices.Equal(held, []string{"a::1"}) || h.Token() == 0 {
 				t.Errorf("%v has the lock while a works with token %d", held, h.Token())
 			}
 			return failure
@@ -179,12 +179,12 @@ func TestFair_refused(t *testing.T) {
 		ctx := t.Context()
 		w.knowsFair()
 		c := w.warm(lock.WithID("a"))
-		leaves := len(w.calls(fairLeaves))
+		leaves := len(w.leaves())
 		w.server.Set("orders", "something else")
 		start := time.Now()
 		_, err := c.NewFairLock("orders").Acquire(ctx)
 		wantErr(t, "a key of another type", err, lock.ErrRefused)
-		if n, d := len(w.calls(fairLeaves))-leaves, time.Since(start); n != 0 || d != w.latency() {
+		if n, d := len(w.leaves())-leaves, time.Since(start); n != 0 || d != w.latency() {
 			t.Errorf("it left %d times a queue in which it was not, and returned after %v", n, d)
 		}
 		w.server.Del("orders")
@@ -198,7 +198,7 @@ func TestFair_refused(t *testing.T) {
 		w.next(fairLooks)
 		w.gives(h)
 		synctest.Wait()
-		if to, _ := w.server.HKeys("orders"); !slices.Equal(to, []string{"a::1"}) {
+		if to := w.owners("orders"); !slices.Equal(to, []string{"a::1"}) {
 			t.Fatalf("%v has the lock", to)
 		}
 		w.server.Del(tokenKey)

@@ -116,7 +116,7 @@ func TestFair_aLookIsGivenUp(t *testing.T) {
 		time.Sleep(3500 * time.Millisecond)
 		w.gives(h)
 		synctest.Wait()
-		if to, _ := w.server.HKeys("orders"); !slices.Equal(to, []string{"a::1"}) {
+		if to := w.owners("orders"); !slices.Equal(to, []string{"a::1"}) {
 			t.Errorf("%v has the lock, want the first waiter", to)
 		}
 		w.gives(<-first)

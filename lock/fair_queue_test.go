@@ -53,10 +53,10 @@ func TestFairQueue_aPlaceAndItsLooks(t *testing.T) {
 					}
 				}
 				e := w.next(fairAcquires)
-				check(e, e.arg(6))
+				check(e, e.arg(5))
 				for range 3 {
 					e = w.next(fairLooks)
-					check(e, e.arg(6))
+					check(e, e.arg(5))
 				}
 				w.gives(h)
 				w.gives(<-got)
@@ -167,7 +167,7 @@ func TestFairQueue_aCopyOfALeave(t *testing.T) {
 		for range 2 {
 			_, err := c.NewFairLock("orders").Acquire(ctx, lock.Wait(time.Second))
 			wantErr(t, "a bounded wait", err, lock.ErrBusy)
-			all := w.calls(fairLeaves)
+			all := w.leaves()
 			leaves = append(leaves, all[len(all)-1])
 		}
 		got := w.waiting(ctx, c)
@@ -205,7 +205,7 @@ func TestFairQueue_aPlaceEnds(t *testing.T) {
 				time.Sleep(time.Until(time.UnixMilli(ends)) - w.latency() - early)
 				w.gives(h)
 				synctest.Wait()
-				to, _ := w.server.HKeys("orders")
+				to := w.owners("orders")
 				if want := []string{"next::1"}; early == 0 && !slices.Equal(to, want) {
 					t.Errorf("handed to %v, want %v", to, want)
 				}
@@ -243,7 +243,7 @@ func TestFairQueue_aNewcomerHandsAFreeLockOn(t *testing.T) {
 					wantErr(t, "a try of somebody who does not wait", err, lock.ErrBusy)
 				}
 				synctest.Wait()
-				if to, _ := w.server.HKeys("orders"); !slices.Equal(to, []string{"first::1"}) {
+				if to := w.owners("orders"); !slices.Equal(to, []string{"first::1"}) {
 					t.Errorf("%v has the lock, want the first waiter", to)
 				}
 				h := <-first

@@ -1,23 +1,37 @@
--- Gives the lock back, and hands it on. See release.lua.
+-- Gives the lock back, and hands it on, or leaves the queue. See release.lua.
 --
--- ARGV[5]  field of the owner
--- ARGV[6]  serial of this request
--- ARGV[7]  the hold that this is about
+-- KEYS[5]  the note of this owner
+-- ARGV[4]  field of the owner
+-- ARGV[5]  serial of this request
+-- ARGV[6]  the hold that this is about; 0: whatever stands in the owner's name, and its
+--          place
+-- ARGV[7]  how long the note is kept in ms
 --
--- Returns {'released', 0} | {'none'} when the owner has no such hold
-local note = ARGV[2] .. ARGV[5]
-local serial, hold = parse(redis.call('get', note))
-if serial == ARGV[6] then
-  return {'released', 0}
+-- Returns 1, or 0 when the owner has no such hold
+local field = ARGV[4]
+local held = redis.pcall('hmget', KEYS[1], field, 'hold', 'last')
+if held.err and not string.find(held.err, 'WRONGTYPE') then
+  return held
 end
-if hold ~= ARGV[7] or tonumber(serial) > tonumber(ARGV[6]) then
-  return {'none'}
+local mine = held[1] and (ARGV[6] == '0' or held[2] == ARGV[6])
+if mine and tonumber(held[3] or '0') > tonumber(ARGV[5]) then
+  return 0
 end
-if redis.pcall('hexists', KEYS[1], ARGV[5]) ~= 1 then
-  return {'none'}
+local place = string.match(redis.call('hget', KEYS[3], field) or '', '^(%d+):')
+if ARGV[6] == '0' and place and tonumber(place) < tonumber(ARGV[5]) then
+  redis.call('zrem', KEYS[2], field)
+  redis.call('hdel', KEYS[3], field)
 end
-local to = free(ARGV[5]) -- first, as a server without memory lets a script go on that has written
-if to ~= ARGV[5] then -- else the owner had a place again, and its note is that of the new hold
-  redis.call('set', note, ARGV[6] .. ':' .. hold .. ':0', 'px', ARGV[3])
+if mine then
+  redis.call('del', KEYS[1])
+  if not hand_on() then
+    publish(ARGV[2], ARGV[1])
+  end
 end
-return {'released', 0}
+local note = redis.call('get', KEYS[5])
+if note == ARGV[5] then -- this request once more
+  return 1
+elseif (mine or ARGV[6] == '0') and tonumber(note or '0') < tonumber(ARGV[5]) then
+  redis.call('set', KEYS[5], ARGV[5], 'px', ARGV[7])
+end
+return mine and 1 or 0

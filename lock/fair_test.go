@@ -430,14 +430,12 @@ func TestFair_aFailoverForgetsTheRelease(t *testing.T) {
 		ctx := t.Context()
 		l := w.client().NewFairLock("orders")
 		h := must[*lock.Hold](t)(l.Acquire(ctx, lock.Lease(2*time.Second)))
-		field := must[[]string](t)(w.server.HKeys("orders"))[0]
-		note := must[string](t)(w.server.Get("redisson_unlock_latch:{orders}:" + field))
+		field, id := w.owners("orders")[0], w.server.HGet("orders", "hold")
 		if err := h.Release(ctx); err != nil {
 			t.Fatal(err)
 		}
-		w.server.HSet("orders", field, "1")
+		w.server.HSet("orders", field, "1", "hold", id, "last", id)
 		w.server.SetTTL("orders", 2*time.Second)
-		w.server.Set("redisson_unlock_latch:{orders}:"+field, note)
 		start := time.Now()
 		_, err := l.TryAcquire(ctx)
 		wantErr(t, "a try within the lease", err, lock.ErrBusy)

@@ -65,14 +65,16 @@ func TestLock_unknownOutcomeIsTakenBack(t *testing.T) {
 		must[lock.Grant](t)(b.Lock(ctx))
 		must[int](t)(b.Unlock(ctx))
 
-		w.dropReply("holdfast_lock_token", 1)
+		w.loseAnswers("holdfast_lock_token")
 		_, err := a.TryLock(ctx)
-		wantErr(t, "lost reply", err, lock.ErrUnknown)
+		wantErr(t, "lost answers", err, lock.ErrUnknown)
+		w.drop.Store(nil)
 		must[lock.Grant](t)(b.TryLock(ctx))
 
-		w.dropReply("holdfast_lock_token", 1)
+		w.loseAnswers("holdfast_lock_token")
 		_, err = b.TryLock(ctx)
-		wantErr(t, "lost reply within a hold", err, lock.ErrUnknown)
+		wantErr(t, "lost answers within a hold", err, lock.ErrUnknown)
+		w.drop.Store(nil)
 		if n := must[int](t)(b.HoldCount(ctx)); n != 1 {
 			t.Errorf("hold count %d, want the outer hold only", n)
 		}
@@ -91,15 +93,13 @@ func TestLock_lateRequestIsCancelled(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		ctx := t.Context()
 		l := w.clientOn(w.redis(noRetries)).NewLock("orders", "a")
-		w.dropReply("orders", 1)
+		w.loadScripts()
+		w.loseAnswers("holdfast_lock_note:{orders}:client-1:a client-1")
+		before := len(w.calls(acquires))
 		_, err := l.TryLock(ctx)
-		wantErr(t, "lost reply", err, lock.ErrUnknown)
-		var late []string
-		for _, e := range w.arrived() {
-			if e.cmd == "EVALSHA" && len(e.args) > 5 && late == nil {
-				late = e.args
-			}
-		}
+		wantErr(t, "lost answers", err, lock.ErrUnknown)
+		w.drop.Store(nil)
+		late := w.calls(acquires)[before].args
 		args := []any{"evalsha"}
 		for _, a := range late {
 			args = append(args, a)
@@ -121,12 +121,15 @@ func TestLock_lateRequestIsCancelled(t *testing.T) {
 // client gives the first one up, so its owner goes on soon.
 func TestLock_isTakenBackBesideADeadConnection(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
-		links := 0
-		w.dialed = func(l *link) {
-			links++
-			l.mute.Store(links <= 2) // that of the acquire, and that of its compensation
+		c := w.clientOn(w.redis(noRetries))
+		for _, name := range []string{"one", "two"} { // two connections
+			go c.NewLock(name, "a").TryLock(t.Context())
 		}
-		l := w.clientOn(w.redis(noRetries)).NewLock("orders", "a")
+		time.Sleep(time.Second)
+		for _, l := range w.open() {
+			l.mute.Store(true)
+		}
+		l := c.NewLock("orders", "a")
 		short, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 		defer cancel()
 		if _, err := l.TryLock(short); !errors.Is(err, lock.ErrUnknown) {
@@ -306,8 +309,9 @@ func TestReplicaAcks_theWaitEndsFirst(t *testing.T) {
 		ctx := t.Context()
 		w.setLatency(40 * time.Millisecond)
 		l := w.client(lock.WithReplicaAcks(1, 50*time.Millisecond)).NewLock("orders", "a")
-		must[bool](t)(l.IsLocked(ctx)) // it has a connection then
-		_, err := l.TryLock(ctx, lock.Wait(30*time.Millisecond))
+		_, err := l.TryLock(ctx) // it has a connection then, and the server the scripts
+		wantErr(t, "a try", err, lock.ErrAcks)
+		_, err = l.TryLock(ctx, lock.Wait(30*time.Millisecond))
 		wantErr(t, "a short wait", err, lock.ErrAcks)
 		if locked := must[bool](t)(l.IsLocked(ctx)); locked {
 			t.Error("a hold that was not confirmed was not given back")
@@ -367,8 +371,8 @@ func TestLock_refused(t *testing.T) {
 			dials.Store(0)
 			_, err = other.TryLock(ctx)
 			wantErr(t, "connection refused", err, lock.ErrRefused)
-			if n := dials.Load(); n != asOne {
-				t.Errorf("it dialled %d times, want %d, as a SET", n, asOne)
+			if n := dials.Load(); n > asOne {
+				t.Errorf("it dialled %d times, want %d at most, as a SET", n, asOne)
 			}
 		}
 	})

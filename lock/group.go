@@ -11,54 +11,79 @@ import (
 	"time"
 )
 
-// GroupOptions are the settings of a [MultiLock] and a [RedLock]. The zero
-// value of each field is its default.
+// Member is a lock of a [Group]: the one called Name on the server of Client.
+type Member struct {
+	Client *Client
+	Name   string
+}
+
+// GroupOptions are the settings of a [Group]. The zero value of each field is its
+// default.
 type GroupOptions struct {
 	// Rand is the source of the pauses between rounds. Do not share it. The
 	// default is seeded from crypto/rand.
 	Rand *rand.Rand
 	// RetryDelay is the mean pause between two rounds. The default is 200ms.
 	RetryDelay time.Duration
-	// NodeTimeout is the time in which one member of a RedLock must answer.
-	// Keep it small against the lease. The default is 100ms.
+	// NodeTimeout is the time in which one member of a group of [NewRedLock] must
+	// answer. Keep it small against the lease. The default is 100ms.
 	NodeTimeout time.Duration
 
 	_ struct{}
 }
 
-// group is the common part of MultiLock and RedLock: the held levels, and the
-// listeners for the loss of the group.
-type group struct {
-	members []Locker
+// Group is several locks as one; make it with [NewMultiLock] or [NewRedLock].
+//
+// [Group.Acquire] and [Group.Do] take it for one call: each call is an owner. Lock and
+// Unlock take it for the one owner that the Group itself is, which is reentrant. A nested
+// Lock extends the hold and counts, and only the last Unlock sends a request. Two
+// goroutines that share a Group exclude each other with Acquire, and not with Lock.
+//
+// A group that has lost too many members is lost. Its other members are no longer
+// renewed, and end with their leases or with the release. The methods are safe for
+// concurrent use.
+type Group struct {
+	members []Member
 	opts    GroupOptions
-	need    int // members without which the group is not held
+	need    int  // members without which the group is not held
+	any     bool // need of them are enough, in any order
 
-	mu     sync.Mutex    // never held while a member is called
-	levels []level       // innermost last
-	leaves [][]level     // by release: the levels under it; their members may not know it yet
-	open   []int         // unanswered releases of each member
-	again  *groupRelease // the release that another Unlock repeats
-	watch  *groupWatch
+	gate  chan struct{} // lets one Lock or Unlock through
+	mu    sync.Mutex    // of the fields below, and of Rand; never held while a member is called
+	own   *GroupHold    // of the owner that the group is
+	count int           // its holds; after a loss those that no Unlock has reported
 }
 
-// level is one hold of the group, and the members that have it.
-type level struct {
-	has []bool
+var (
+	_ Locker       = (*Group)(nil)
+	_ LostNotifier = (*Group)(nil)
+)
+
+// memberWait is the time for which a round of a MultiLock waits for each member before it
+// releases everything and starts again. It ends a deadlock of two owners who take the
+// same locks in different order.
+const memberWait = 1500 * time.Millisecond
+
+// NewMultiLock returns the group that is held while all of its members are held. It
+// acquires them in the given order, in rounds, and starts again when a member is busy for
+// long.
+func NewMultiLock(opts GroupOptions, members ...Member) *Group {
+	return newGroup(opts, members, len(members), false)
 }
 
-// groupWatch follows one holding of the group from 0 -> 1. Guarded by
-// group.mu.
-type groupWatch struct {
-	held   int // members that have not lost it
-	lost   chan struct{}
-	ended  bool
-	cause  error
-	enders map[int]func(error)
-	next   int
-	stops  []func() // stop following the members
+// NewRedLock returns the group that is held while a majority of its members is held. Put
+// each member on an independent server, and use an odd number.
+//
+// Following the Redlock algorithm, it asks all members in parallel with a short timeout.
+// The hold is valid for the lease less the time of the acquire, 1% and 2ms for drifting
+// clocks. The algorithm needs clocks that run at about the same rate, and servers that do
+// not forget a lock. A server that restarts without its data within the lease can give a
+// second owner a majority.
+func NewRedLock(opts GroupOptions, members ...Member) *Group {
+	return newGroup(opts, members, len(members)/2+1, true)
 }
 
-func newGroup(members []Locker, opts GroupOptions, need int) group {
+func newGroup(opts GroupOptions, members []Member, need int, any bool) *Group {
 	if opts.RetryDelay <= 0 {
 		opts.RetryDelay = 200 * time.Millisecond
 	}
@@ -70,328 +95,247 @@ func newGroup(members []Locker, opts GroupOptions, need int) group {
 		_, _ = crand.Read(seed[:]) // never fails
 		opts.Rand = rand.New(rand.NewChaCha8(seed))
 	}
-	return group{members: members, opts: opts, need: need, open: make([]int, len(members))}
+	return &Group{members: members, opts: opts, need: need, any: any, gate: make(chan struct{}, 1)}
 }
 
-// round makes one attempt at all members. It returns the granted members, and
-// the start of the hold's lease: zero if every member renews its own. After a
-// failure it has released everything.
-type round func(ctx context.Context, a Acquire, deadline time.Time) (has []bool, grants []Grant, from time.Time, err error)
+// Acquire takes the group for one call. It waits until ctx ends or [Wait] is over, in
+// rounds. It returns early if a member of a MultiLock fails with an error other than
+// [ErrBusy]. A RedLock then asks again.
+func (g *Group) Acquire(ctx context.Context, opts ...AcquireOption) (*GroupHold, error) {
+	a := NewAcquire(opts)
+	return g.acquire(ctx, a, !a.bounded)
+}
 
-// errRanOut: a round took longer than the lease that was asked for.
-var errRanOut = fmt.Errorf("acquire all: the lease ran out: %w", ErrBusy)
+// TryAcquire makes one round without waiting, also with [Wait]. Otherwise it is Acquire.
+func (g *Group) TryAcquire(ctx context.Context, opts ...AcquireOption) (*GroupHold, error) {
+	a := NewAcquire(opts)
+	a.Wait = 0
+	return g.acquire(ctx, a, false)
+}
 
-// errLostAgain: the group that was to be acquired once more is lost.
-var errLostAgain = fmt.Errorf("acquire all again: %w", ErrLost)
+// Do runs work under the group, and releases it; see [Client.Do].
+func (g *Group) Do(ctx context.Context, work func(ctx context.Context, h *GroupHold) error, opts ...AcquireOption) (err error) {
+	if work == nil {
+		return errNoWork
+	}
+	h, err := g.Acquire(ctx, opts...)
+	if err != nil {
+		return err
+	}
+	during, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(h.ctx, func() { cancel(context.Cause(h.ctx)) })
+	defer func() {
+		stop()
+		released := h.Release(ctx)
+		cancel(ErrNotHeld)
+		if !h.isReleasedBefore(released) {
+			err = errors.Join(err, released)
+		}
+	}()
+	return work(during, h)
+}
+
+// Lock waits until it gets the group or ctx ends.
+func (g *Group) Lock(ctx context.Context, opts ...AcquireOption) (Grant, error) {
+	return g.lock(ctx, NewAcquire(opts), true)
+}
+
+// TryLock makes rounds while [Wait] lasts, by default one. It returns [ErrBusy] if others
+// hold too many members, and the errors of the members if too many do not answer.
+func (g *Group) TryLock(ctx context.Context, opts ...AcquireOption) (Grant, error) {
+	return g.lock(ctx, NewAcquire(opts), false)
+}
+
+func (g *Group) lock(ctx context.Context, a Acquire, forever bool) (Grant, error) {
+	select {
+	case g.gate <- struct{}{}:
+	case <-ctx.Done():
+		return Grant{}, ctx.Err()
+	}
+	defer func() { <-g.gate }()
+	h := g.ownHold()
+	var err error
+	switch {
+	case h == nil:
+		h, err = g.acquire(ctx, a, forever)
+	case h.isLost():
+		err = fmt.Errorf("acquire all again: %w", ErrLost)
+	default:
+		err = h.raise(ctx, a.Lease)
+	}
+	if err != nil {
+		return Grant{}, err
+	}
+	g.mu.Lock()
+	g.own = h
+	g.count++
+	grant := Grant{Count: g.count}
+	g.mu.Unlock()
+	if grant.Renewed, grant.Lease = h.renewed(); !grant.Renewed {
+		grant.Until = h.Deadline()
+		grant.Lease = time.Until(grant.Until)
+	}
+	return grant, nil
+}
+
+// Unlock releases one hold of the owner that the group is. The last one releases every
+// member; see [GroupHold.Release]. After [ErrUnknown] you may call it again, for the same
+// hold. If the group was lost, it returns [ErrLost] for each hold.
+func (g *Group) Unlock(ctx context.Context) (remaining int, err error) {
+	g.gate <- struct{}{} // what holds it ends by the timeouts of the members
+	defer func() { <-g.gate }()
+	h := g.ownHold()
+	if h == nil {
+		return 0, fmt.Errorf("release all: %w", ErrNotHeld)
+	}
+	g.mu.Lock()
+	nested := g.count > 1
+	g.mu.Unlock()
+	lost := h.isLost()
+	if !nested || lost {
+		if err = h.Release(ctx); lost {
+			err = fmt.Errorf("release all: %w", ErrLost)
+		}
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if errors.Is(err, ErrUnknown) {
+		return 0, err
+	}
+	if g.count--; g.count == 0 {
+		g.own = nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	return g.count, nil
+}
+
+// Lost returns a channel that is closed when the owner that the group is has lost it. It
+// is nil while nothing is held.
+func (g *Group) Lost() <-chan struct{} {
+	if h := g.ownHold(); h != nil {
+		return h.Lost()
+	}
+	return nil
+}
+
+func (g *Group) ownHold() *GroupHold {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.own
+}
+
+// groupLeaseMin is the shortest lease of which the allowance for drift leaves anything.
+const groupLeaseMin = 3 * time.Millisecond
 
 // acquire runs rounds until one succeeds, ctx ends, or the wait is over.
-// Another round follows if retriable accepts the failure, or if the lease ran
-// out during the round.
-func (g *group) acquire(ctx context.Context, opts []AcquireOption, forever bool, run round, retriable func(error) bool) (Grant, error) {
-	a := NewAcquire(opts)
+func (g *Group) acquire(ctx context.Context, a Acquire, forever bool) (*GroupHold, error) {
 	if len(g.members) == 0 {
-		return Grant{}, errors.New("lock: a group without members")
+		return nil, errors.New("lock: a group without members")
 	}
 	if a.Lease != 0 {
 		if err := checkLease(a.Lease, groupLeaseMin); err != nil {
-			return Grant{}, err
+			return nil, err
 		}
 	}
-	var deadline time.Time
-	if !forever && a.Wait > 0 {
-		deadline = time.Now().Add(a.Wait)
-	}
+	waits := forever || a.Wait > 0
+	end := time.Now().Add(a.Wait)
 	for {
-		g.mu.Lock()
-		w := g.watch
-		g.mu.Unlock()
-		if g.isLost(w) {
-			return Grant{}, errLostAgain
-		}
-		has, grants, from, err := g.run(ctx, w, a, deadline, run)
-		if err != nil && !errors.Is(err, ErrLost) && g.isLost(w) {
-			if errors.Is(err, ErrUnknown) {
-				return Grant{}, errors.Join(errLostAgain, ErrUnknown)
-			}
-			return Grant{}, errLostAgain
-		}
+		holds, err := g.round(ctx, a, forever, end)
 		if err == nil {
-			lease, renewed := combine(has, grants)
-			if from.IsZero() || lease-time.Since(from)-drift(lease) > 0 {
-				if count, ok := g.granted(w, has); ok {
-					grant := Grant{Count: count, Lease: lease, Renewed: renewed}
-					if !renewed {
-						grant.Lease -= time.Since(from) + drift(lease)
-						grant.Until = time.Now().Add(grant.Lease)
-					}
-					return grant, nil
-				}
+			h := newGroupHold(ctx, g, holds)
+			if !h.Deadline().IsZero() && time.Now().Before(h.Deadline()) {
+				return h, nil
 			}
 			// The round took so long that its first grant may have ended.
-			err = errRanOut
-			if g.isLost(w) {
-				err = errLostAgain
-			}
-			err = errors.Join(err, g.giveBack(ctx, has))
+			err = errors.Join(fmt.Errorf("acquire all: the lease ran out: %w", ErrBusy), h.giveBack(ctx))
 		}
 		if ctx.Err() != nil {
 			if errors.Is(err, ErrUnknown) {
-				return Grant{}, errors.Join(ctx.Err(), ErrUnknown)
+				return nil, errors.Join(ctx.Err(), ErrUnknown)
 			}
-			return Grant{}, ctx.Err()
+			return nil, ctx.Err()
 		}
-		again := retriable(err) || errors.Is(err, errRanOut) && !errors.Is(err, ErrUnknown)
-		if !again || !forever && deadline.IsZero() {
-			return Grant{}, err
+		if !waits || !g.mayRetry(err) {
+			return nil, err
 		}
 		g.mu.Lock()
 		pause := g.opts.RetryDelay/2 + time.Duration(g.opts.Rand.Int64N(int64(g.opts.RetryDelay)+1))
 		g.mu.Unlock()
-		if !deadline.IsZero() && time.Until(deadline) <= pause {
-			return Grant{}, err
+		if !forever && time.Until(end) <= pause {
+			return nil, err
 		}
-		timer := time.NewTimer(pause)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return Grant{}, ctx.Err()
+		if !sleep(ctx, nil, pause) {
+			return nil, ctx.Err()
 		}
 	}
 }
 
-// run runs a round. The round ends when the enclosing holding w is lost,
-// because another hold of it would be lost as well.
-func (g *group) run(ctx context.Context, w *groupWatch, a Acquire, deadline time.Time, run round) (has []bool, grants []Grant, from time.Time, err error) {
-	if w != nil {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithCancel(ctx)
-		defer cancel()
-		remove, cause := g.onEnd(func(cause error) {
-			if errors.Is(cause, ErrLost) {
-				cancel()
-			}
-		})
-		if cause == nil {
-			defer remove()
-		}
+// mayRetry reports whether another round may follow the failure of one.
+func (g *Group) mayRetry(err error) bool {
+	if g.any {
+		return !errors.Is(err, ErrClosed)
 	}
-	return run(ctx, a, deadline)
+	return (errors.Is(err, ErrBusy) || errors.Is(err, ErrAcks)) && !errors.Is(err, ErrUnknown)
 }
 
-// groupLeaseMin is the shortest lease in full milliseconds of which drift leaves
-// anything.
-const groupLeaseMin = 3 * time.Millisecond
-
-// drift is Redlock's allowance for clocks that run at different rates.
-func drift(lease time.Duration) time.Duration { return lease/100 + 2*time.Millisecond }
-
-// combine returns the shortest lease, and whether all members are renewed.
-func combine(has []bool, grants []Grant) (lease time.Duration, renewed bool) {
-	renewed = true
-	for i, gr := range grants {
-		if !has[i] {
-			continue
-		}
-		if lease == 0 || gr.Lease > 0 && gr.Lease < lease {
-			lease = gr.Lease
-		}
-		renewed = renewed && gr.Renewed
+// round makes one attempt at all members. It returns their holds, nil for a member that
+// is not held. After a failure it has given everything back.
+func (g *Group) round(ctx context.Context, a Acquire, forever bool, end time.Time) ([]*Hold, error) {
+	if g.any {
+		return g.roundOfAny(ctx, a)
 	}
-	if lease == 0 {
-		lease = time.Duration(1<<63 - 1) // no member's hold ever ends
+	if next := time.Now().Add(memberWait * time.Duration(len(g.members))); forever || a.Wait > 0 && next.Before(end) {
+		end = next
 	}
-	return lease, renewed
-}
-
-// granted enters a level within the holding w, or within a new one. It returns
-// false if the group is already lost, or if the holding has ended meanwhile.
-func (g *group) granted(w *groupWatch, has []bool) (count int, ok bool) {
-	first := w == nil
-	if first {
-		w = &groupWatch{held: len(g.members), lost: make(chan struct{})}
-		g.follow(w, has)
-		g.mu.Lock()
-		if ok = !w.ended && g.watch == nil; ok {
-			g.watch = w
-		}
-	} else {
-		g.mu.Lock()
-		ok = !w.ended && g.watch == w
-	}
-	if ok {
-		g.levels = append(g.levels, level{has})
-		g.again = nil // the members have resolved it
-	}
-	count = len(g.levels)
-	stops := w.stops
-	g.mu.Unlock()
-	if first && !ok {
-		for _, stop := range stops {
-			stop()
-		}
-	}
-	return count, ok
-}
-
-// isLost reports whether a holding of the group was lost.
-func (g *group) isLost(w *groupWatch) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return w != nil && w.ended && errors.Is(w.cause, ErrLost)
-}
-
-// ended is a member that notifies of the end of its hold. It also takes back
-// its own acquires of unknown outcome.
-type ended interface {
-	onEnd(func(cause error)) (remove func(), cause error)
-}
-
-// follow subscribes to the losses of the members.
-func (g *group) follow(w *groupWatch, has []bool) {
+	holds := make([]*Hold, len(g.members))
 	for i, m := range g.members {
-		if !has[i] {
-			g.memberLost(w)
-			continue
+		err := ErrBusy
+		one := Acquire{Lease: a.Lease, Wait: time.Until(end)}
+		if i == 0 || one.Wait > 0 || !forever && a.Wait <= 0 {
+			holds[i], err = m.Client.hold(ctx, m.Name, one, false, false)
 		}
-		var stop func()
-		switch m := m.(type) {
-		case ended:
-			remove, cause := m.onEnd(func(cause error) {
-				if errors.Is(cause, ErrLost) {
-					g.memberLost(w)
-				}
-			})
-			if cause != nil {
-				g.memberLost(w)
-				continue
-			}
-			stop = remove
-		case LostNotifier:
-			lost, quit := m.Lost(), make(chan struct{})
-			go func() {
-				select {
-				case <-lost:
-					g.memberLost(w)
-				case <-quit:
-				}
-			}()
-			stop = func() { close(quit) }
-		default:
-			continue // it cannot notify
-		}
-		g.mu.Lock()
-		w.stops = append(w.stops, stop)
-		g.mu.Unlock()
-	}
-}
-
-// memberLost removes a member from the count.
-func (g *group) memberLost(w *groupWatch) {
-	g.mu.Lock()
-	w.held--
-	if w.held >= g.need || w.ended {
-		g.mu.Unlock()
-		return
-	}
-	close(w.lost)
-	after := w.end(ErrLost)
-	g.mu.Unlock()
-	after()
-	g.leaveToLease()
-}
-
-// leased is a member that can leave its holds to their leases.
-type leased interface {
-	// stopRenewing stops the renewal of the owner's holds, unless there are
-	// more than levels: then another user relies on one.
-	stopRenewing(levels int)
-}
-
-// leaveToLease stops the renewal of the members that a lost group still holds.
-// The owner has been notified, and may never call Unlock.
-func (g *group) leaveToLease() {
-	g.mu.Lock()
-	levels := count(slices.Concat(g.levels, slices.Concat(g.leaves...)))
-	g.mu.Unlock()
-	for i, n := range levels {
-		if m, ok := g.members[i].(leased); ok && n > 0 {
-			m.stopRenewing(n)
+		if err != nil {
+			err = fmt.Errorf("acquire member %d: %w", i, err)
+			return nil, errors.Join(err, newGroupHold(ctx, g, holds).giveBack(ctx))
 		}
 	}
+	return holds, nil
 }
 
-// stopRenewing leaves a group that is itself a member to its leases.
-func (g *group) stopRenewing(levels int) {
-	g.mu.Lock()
-	more := len(g.levels)+len(slices.Concat(g.leaves...)) > levels
-	g.mu.Unlock()
-	if !more {
-		g.leaveToLease()
-	}
-}
-
-// end marks the holding as over. The caller holds mu, and calls after without
-// it.
-func (w *groupWatch) end(cause error) (after func()) {
-	if w.ended {
-		return func() {}
-	}
-	w.ended, w.cause = true, cause
-	enders, n := w.enders, w.next
-	w.enders = nil
-	return func() {
-		for i := range n {
-			if f := enders[i]; f != nil {
-				f(cause)
-			}
-		}
-	}
-}
-
-// onEnd registers f for the end of the current holding.
-func (g *group) onEnd(f func(cause error)) (remove func(), cause error) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	w := g.watch
-	switch {
-	case w == nil:
-		return nil, ErrNotHeld
-	case w.ended:
-		return nil, w.cause
-	case w.enders == nil:
-		w.enders = make(map[int]func(error))
-	}
-	i := w.next
-	w.next++
-	w.enders[i] = f
-	return func() {
-		g.mu.Lock()
-		delete(w.enders, i)
-		g.mu.Unlock()
-	}, nil
-}
-
-// Lost returns a channel that is closed when the group is lost; see
-// [LostNotifier].
-func (g *group) Lost() <-chan struct{} {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.watch == nil {
-		return nil
-	}
-	return g.watch.lost
-}
-
-// each runs f for every member concurrently and waits for all.
-func (g *group) each(f func(i int, m Locker)) {
+// roundOfAny asks all members concurrently and waits for all of them, so that the
+// outcome does not depend on the order of goroutines.
+func (g *Group) roundOfAny(ctx context.Context, a Acquire) ([]*Hold, error) {
+	node, cancel := context.WithTimeout(ctx, g.opts.NodeTimeout)
+	defer cancel()
+	holds, errs := make([]*Hold, len(g.members)), make([]error, len(g.members))
 	var wg sync.WaitGroup
 	for i, m := range g.members {
-		wg.Go(func() { f(i, m) })
+		wg.Go(func() {
+			holds[i], errs[i] = m.Client.hold(node, m.Name, Acquire{Lease: a.Lease, hasty: true}, false, false)
+		})
 	}
 	wg.Wait()
+	granted, taken := 0, 0
+	for i, err := range errs {
+		switch {
+		case err == nil:
+			granted++
+		case errors.Is(err, ErrBusy):
+			taken++
+			errs[i] = fmt.Errorf("member %d is busy", i) // as text: it is not the reason of the failed round
+		case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
+			errs[i] = fmt.Errorf("member %d did not answer: %w", i, ErrUnknown)
+		}
+	}
+	if granted >= g.need {
+		return holds, nil
+	}
+	errs = append(errs, newGroupHold(ctx, g, holds).giveBack(ctx))
+	if granted+taken >= g.need {
+		return nil, ErrBusy
+	}
+	errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil })
+	return nil, fmt.Errorf("acquire majority: %w", errors.Join(errs...))
 }
-
-// giveBackGrace is the time for which a failed round waits for the release of its
-// members. The release itself goes on.
-const giveBackGrace = 500 * time.Millisecond

@@ -4,20 +4,24 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/holdfast-go/holdfast/lock"
 )
 
-// servers is n independent servers with a client each, and makes an owner's
-// locks on all of them.
+// errDown is an error of a server that nothing reaches.
+var errDown = errors.New("the server is down")
+
+// servers is n independent servers with a client each.
 type servers struct {
 	worlds  []*world
 	clients []*lock.Client
 }
 
 func inBubbles(t *testing.T, n int, f func(t *testing.T, s *servers)) {
+	t.Helper()
 	inBubble(t, func(t *testing.T, w *world) {
 		s := &servers{worlds: []*world{w}}
 		for len(s.worlds) < n {
@@ -25,26 +29,45 @@ func inBubbles(t *testing.T, n int, f func(t *testing.T, s *servers)) {
 		}
 		for _, w := range s.worlds {
 			defer w.server.Close()
-			s.clients = append(s.clients, w.clientOn(w.redis(noRetries)))
+			c := w.clientOn(w.redis(noRetries), lock.WithFencing())
+			must[bool](t)(c.NewLock("orders", "nobody").IsLocked(t.Context())) // it has a connection
+			s.clients = append(s.clients, c)
 		}
 		f(t, s)
 	})
 }
 
-func (s *servers) locks(owner string) []lock.Locker {
-	var ls []lock.Locker
+// members are the locks called orders, one on each server.
+func (s *servers) members() (all []lock.Member) {
 	for _, c := range s.clients {
-		ls = append(ls, c.NewLock("orders", owner))
+		all = append(all, lock.Member{Client: c, Name: "orders"})
 	}
-	return ls
+	return all
 }
 
-func (s *servers) red(owner string, seed uint64) *lock.RedLock {
-	return lock.NewRedLockWith(lock.GroupOptions{Rand: rand.New(rand.NewPCG(seed, 0))}, s.locks(owner)...)
+// kinds are the groups of three members, and how many of these they need.
+var kinds = map[string]struct {
+	make func(lock.GroupOptions, ...lock.Member) *lock.Group
+	need int
+}{"multi": {lock.NewMultiLock, 3}, "red": {lock.NewRedLock, 2}}
+
+// inBoth runs f with a group of each kind, on three servers.
+func inBoth(t *testing.T, f func(t *testing.T, s *servers, g *lock.Group, need int)) {
+	for name, kind := range kinds {
+		t.Run(name, func(t *testing.T) {
+			inBubbles(t, 3, func(t *testing.T, s *servers) {
+				f(t, s, kind.make(options(1), s.members()...), kind.need)
+			})
+		})
+	}
 }
 
-func (s *servers) held() int {
-	n := 0
+func options(seed uint64) lock.GroupOptions {
+	return lock.GroupOptions{Rand: rand.New(rand.NewPCG(seed, 0))}
+}
+
+// held is the number of servers on which the lock is held.
+func (s *servers) held() (n int) {
 	for _, w := range s.worlds {
 		if w.server.Exists("orders") {
 			n++
@@ -53,298 +76,325 @@ func (s *servers) held() int {
 	return n
 }
 
-func TestMultiLock_allOrNone(t *testing.T) {
-	inBubbles(t, 3, func(t *testing.T, s *servers) {
+// A member that somebody else has is enough to keep all others free, or a majority.
+func TestGroup_allOrNone(t *testing.T) {
+	inBoth(t, func(t *testing.T, s *servers, g *lock.Group, need int) {
 		ctx := t.Context()
-		m := lock.NewMultiLock(s.locks("a")...)
-		other := s.clients[2].NewLock("orders", "b")
-		must[lock.Grant](t)(other.Lock(ctx))
-		_, err := m.TryLock(ctx)
+		for i := range 4 - need { // so many are too many
+			s.worlds[2-i].occupy("orders")
+		}
+		_, err := g.TryLock(ctx)
 		wantErr(t, "try", err, lock.ErrBusy)
 		start := time.Now()
-		_, err = m.TryLock(ctx, lock.Wait(2*time.Second))
+		_, err = g.TryLock(ctx, lock.Wait(2*time.Second))
 		wantErr(t, "wait", err, lock.ErrBusy)
 		if d := time.Since(start); d > 2100*time.Millisecond {
 			t.Errorf("a wait of 2s took %v", d)
 		}
-		if n := s.held(); n != 1 {
-			t.Errorf("%d members are locked after a failed try, want the other owner's", n)
+		_, err = g.TryAcquire(ctx, lock.Wait(time.Hour))
+		wantErr(t, "TryAcquire", err, lock.ErrBusy)
+		if n := s.held(); n != 4-need {
+			t.Errorf("%d members are locked after a failed try, want those of others", n)
 		}
-		time.AfterFunc(7*time.Second, func() { must[int](t)(other.Unlock(ctx)) })
-		if g := must[lock.Grant](t)(m.Lock(ctx)); g.Count != 1 || !g.Renewed {
-			t.Errorf("grant %+v", g)
-		}
-		if g := must[lock.Grant](t)(m.Lock(ctx)); g.Count != 2 {
-			t.Errorf("nested grant %+v", g)
-		}
-		if n := must[int](t)(m.Unlock(ctx)); n != 1 || s.held() != 3 {
-			t.Errorf("%d holds remain, %d members held", n, s.held())
-		}
-		if n := must[int](t)(m.Unlock(ctx)); n != 0 || s.held() != 0 {
-			t.Errorf("%d holds remain, %d members held", n, s.held())
-		}
-		_, err = m.Unlock(ctx)
-		wantErr(t, "one unlock too many", err, lock.ErrNotHeld)
-	})
-}
-
-// A member whose reply was lost is locked as well, and has to be given back.
-func TestMultiLock_unknownMemberIsTakenBack(t *testing.T) {
-	inBubbles(t, 3, func(t *testing.T, s *servers) {
-		m := lock.NewMultiLock(s.locks("a")...)
-		must[lock.Grant](t)(m.Lock(t.Context()))
-		s.worlds[1].dropReply("orders", 1)
-		_, err := m.TryLock(t.Context())
-		wantErr(t, "nested try", err, lock.ErrUnknown)
-		if n := must[int](t)(m.Unlock(t.Context())); n != 0 || s.held() != 0 {
-			t.Errorf("%d holds remain, %d members held", n, s.held())
+		time.AfterFunc(7*time.Second, func() { s.worlds[2].vacate("orders") })
+		if got := must[lock.Grant](t)(g.Lock(ctx)); got.Count != 1 || !got.Renewed || s.held() != 3 {
+			t.Errorf("granted %+v, %d are held", got, s.held())
 		}
 	})
 }
 
-// One member that fails must not keep the others locked.
-func TestMultiLock_unlockTriesAllMembers(t *testing.T) {
-	inBubbles(t, 3, func(t *testing.T, s *servers) {
-		m := lock.NewMultiLock(s.locks("a")...)
-		must[lock.Grant](t)(m.Lock(t.Context()))
-		lost := m.Lost()
-		s.worlds[0].server.Del("orders")
-		_, err := m.Unlock(t.Context())
-		wantErr(t, "unlock", err, lock.ErrLost)
-		if n := s.held(); n != 0 {
-			t.Errorf("%d members are still locked", n)
+// The owner that a group is counts its holds in the group: only the last Unlock sends a
+// request.
+func TestGroup_reentrant(t *testing.T) {
+	inBoth(t, func(t *testing.T, s *servers, g *lock.Group, _ int) {
+		ctx := t.Context()
+		must[lock.Grant](t)(g.Lock(ctx))
+		if got := must[lock.Grant](t)(g.TryLock(ctx)); got.Count != 2 {
+			t.Errorf("nested: %+v", got)
 		}
-		_ = lost
+		before := s.worlds[0].count("EVAL")
+		if n := must[int](t)(g.Unlock(ctx)); n != 1 || s.worlds[0].count("EVAL") != before || s.held() != 3 {
+			t.Errorf("%d holds remain, %d requests", n, s.worlds[0].count("EVAL")-before)
+		}
+		if n := must[int](t)(g.Unlock(ctx)); n != 0 || s.held() != 0 {
+			t.Errorf("%d holds remain, %d members are held", n, s.held())
+		}
+		_, err := g.Unlock(ctx)
+		wantErr(t, "third unlock", err, lock.ErrNotHeld)
 	})
 }
 
-func TestMultiLock_lostWithOneMember(t *testing.T) {
-	inBubbles(t, 3, func(t *testing.T, s *servers) {
-		m := lock.NewMultiLock(s.locks("a")...)
-		if m.Lost() != nil {
-			t.Error("there is something to lose")
-		}
-		must[lock.Grant](t)(m.Lock(t.Context()))
-		s.worlds[1].server.Del("orders")
+// A nested Lock raises the lease, and never shortens it.
+func TestGroup_nestedLease(t *testing.T) {
+	inBoth(t, func(t *testing.T, s *servers, g *lock.Group, _ int) {
+		ctx := t.Context()
 		start := time.Now()
-		<-m.Lost()
-		if d := time.Since(start); d > 11*time.Second {
-			t.Errorf("told after %v", d)
+		for _, step := range []struct {
+			lease, least, most time.Duration
+			renewed            bool
+		}{
+			{5 * time.Second, 4 * time.Second, 5 * time.Second, false},
+			{20 * time.Second, 19 * time.Second, 20 * time.Second, false},
+			{time.Second, 19 * time.Second, 20 * time.Second, false},
+			{0, 30 * time.Second, 30 * time.Second, true},
+		} {
+			got := must[lock.Grant](t)(g.Lock(ctx, lock.Lease(step.lease)))
+			if got.Lease < step.least || got.Lease > step.most || got.Renewed != step.renewed || got.Until.IsZero() != step.renewed {
+				t.Errorf("a lease of %v: %+v", step.lease, got)
+			}
 		}
-		_, err := m.Unlock(t.Context())
-		wantErr(t, "unlock", err, lock.ErrLost)
-	})
-}
-
-// The lease of the first member runs while the last is waited for.
-// Members that are renewed stay held however long the wait for the next takes.
-func TestMultiLock_renewedMembersOutlastTheWait(t *testing.T) {
-	inBubbles(t, 2, func(t *testing.T, s *servers) {
-		m := lock.NewMultiLock(s.locks("a")...)
-		other := s.clients[1].NewLock("orders", "b")
-		must[lock.Grant](t)(other.Lock(t.Context()))
-		time.AfterFunc(2*time.Minute, func() { must[int](t)(other.Unlock(t.Context())) })
-		if g := must[lock.Grant](t)(m.TryLock(t.Context(), lock.Wait(3*time.Minute))); g.Count != 1 {
-			t.Errorf("grant %+v", g)
-		}
-		must[int](t)(m.Unlock(t.Context()))
-	})
-}
-
-// A lease that has run out while the next member was waited for costs a round, not
-// what is left of the wait.
-func TestMultiLock_leaseMustCoverTheWait(t *testing.T) {
-	for name, c := range map[string]struct {
-		wait time.Duration
-		want error
-		held int
-	}{
-		"a round more fits":    {5 * time.Second, nil, 2},
-		"a round more is late": {3010 * time.Millisecond, lock.ErrBusy, 0},
-	} {
-		t.Run(name, func(t *testing.T) {
-			inBubbles(t, 2, func(t *testing.T, s *servers) {
-				m := lock.NewMultiLock(s.locks("a")...)
-				other := s.clients[1].NewLock("orders", "b")
-				must[lock.Grant](t)(other.Lock(t.Context()))
-				time.AfterFunc(3*time.Second, func() { must[int](t)(other.Unlock(t.Context())) })
-				_, err := m.TryLock(t.Context(), lock.Lease(2*time.Second), lock.Wait(c.wait))
-				wantErr(t, "try", err, c.want)
-				if n := s.held(); n != c.held {
-					t.Errorf("%d members are locked, want %d", n, c.held)
-				}
-			})
-		})
-	}
-}
-
-// The end of the wait does not cut off a round that is under way: its outcome
-// would be unknown, though nothing is wrong.
-func TestRedLock_busyAtTheEndOfTheWait(t *testing.T) {
-	inBubbles(t, 3, func(t *testing.T, s *servers) {
-		must[lock.Grant](t)(s.red("a", 1).Lock(t.Context()))
-		for _, w := range s.worlds {
-			w.setLatency(50 * time.Millisecond)
-		}
-		for i := range 30 {
-			wait := 500*time.Millisecond + time.Duration(i)*10*time.Millisecond
-			_, err := s.red("b", uint64(i)).TryLock(t.Context(), lock.Wait(wait))
-			if !errors.Is(err, lock.ErrBusy) || errors.Is(err, lock.ErrUnknown) {
-				t.Fatalf("a wait of %v: %v", wait, err)
+		time.Sleep(time.Minute)
+		for left := 3; left >= 0; left-- {
+			if n := must[int](t)(g.Unlock(ctx)); n != left {
+				t.Errorf("%d holds remain, want %d, %v after the start", n, left, time.Since(start))
 			}
 		}
 	})
 }
 
-func TestRedLock_toleratesAMinority(t *testing.T) {
-	for down := range 4 {
-		inBubbles(t, 5, func(t *testing.T, s *servers) {
-			ctx := t.Context()
-			for i := range down {
-				s.worlds[i].hung.Store(true)
-			}
-			r := s.red("a", 1)
-			start := time.Now()
-			_, err := r.TryLock(ctx)
-			if d := time.Since(start); d > 110*time.Millisecond {
-				t.Errorf("%d down: took %v", down, d)
-			}
-			if down > 2 {
-				wantErr(t, "without a majority", err, lock.ErrUnknown)
-				if n := s.held(); n != 0 {
-					t.Errorf("%d members are still locked", n)
-				}
-				time.Sleep(time.Minute)
-				return
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			_, err = s.red("b", 2).TryLock(ctx)
-			if err == nil {
-				t.Error("two owners")
-			}
-			time.Sleep(time.Minute) // renewed by the members
-			select {
-			case <-r.Lost():
-				t.Error("lost")
-			default:
-			}
-			must[int](t)(r.Unlock(ctx))
-			if n := s.held(); n != 0 {
-				t.Errorf("%d members are still locked", n)
-			}
-		})
-	}
-}
-
-// Two members did not answer the release before, and one does not answer this one.
-// A majority may still be held, so the release must not succeed.
-func TestRedLock_releaseCountsWhatIsOpen(t *testing.T) {
-	inBubbles(t, 5, func(t *testing.T, s *servers) {
+// Each Acquire is an owner.
+func TestGroup_acquire(t *testing.T) {
+	inBoth(t, func(t *testing.T, s *servers, g *lock.Group, need int) {
 		ctx := t.Context()
-		r := s.red("a", 1)
-		must[lock.Grant](t)(r.Lock(ctx))
-		s.worlds[0].hung.Store(true)
-		s.worlds[1].hung.Store(true)
-		must[int](t)(r.Unlock(ctx))
-		must[lock.Grant](t)(r.Lock(ctx))
-		s.worlds[2].hung.Store(true)
-		_, err := r.Unlock(ctx)
-		if n := s.held(); err == nil && n > 2 {
-			t.Errorf("the release succeeded, and %d of 5 members are held", n)
+		waits, cancel := context.WithCancel(ctx)
+		h := must[*lock.GroupHold](t)(g.Acquire(waits))
+		cancel()
+		if h.Context().Err() != nil || h.Remaining() < 29*time.Second {
+			t.Errorf("%v remain; the work: %v", h.Remaining(), h.Context().Err())
 		}
-		wantErr(t, "without a free majority", err, lock.ErrUnknown)
-		for i := range 3 {
-			s.worlds[i].hung.Store(false)
+		_, err := g.TryAcquire(ctx)
+		wantErr(t, "a second call", err, lock.ErrBusy)
+		tokens := h.Tokens()
+		if len(tokens) != 3 || slices.Contains(tokens, 0) {
+			t.Errorf("tokens %v", tokens)
 		}
-		must[int](t)(r.Unlock(ctx)) // again, for the same hold
-		if n := s.held(); n != 0 {
-			t.Errorf("%d members are still locked", n)
+		if err := h.Extend(ctx, time.Hour); err != nil || h.Remaining() < 59*time.Minute {
+			t.Errorf("extended: %v, %v remain", err, h.Remaining())
+		}
+		if err := h.Release(ctx); err != nil || s.held() != 0 {
+			t.Errorf("release: %v, %d are held", err, s.held())
+		}
+		if context.Cause(h.Context()) != lock.ErrNotHeld || closed(h.Lost()) {
+			t.Errorf("after the release: %v, lost %v", context.Cause(h.Context()), closed(h.Lost()))
+		}
+		wantErr(t, "second release", h.Release(ctx), lock.ErrNotHeld)
+		h = must[*lock.GroupHold](t)(g.Acquire(ctx, lock.Lease(5*time.Second)))
+		if next := h.Tokens(); next[0] <= tokens[0] || h.Remaining() > 5*time.Second {
+			t.Errorf("tokens %v after %v, %v remain", next, tokens, h.Remaining())
+		}
+		time.Sleep(5 * time.Second)
+		wantErr(t, "the lease has ended", h.Release(ctx), lock.ErrLost)
+	})
+}
+
+func TestGroup_do(t *testing.T) {
+	inBoth(t, func(t *testing.T, s *servers, g *lock.Group, need int) {
+		ctx := t.Context()
+		failure := errors.New("work failed")
+		err := g.Do(ctx, func(ctx context.Context, h *lock.GroupHold) error {
+			if s.held() != 3 || ctx.Err() != nil {
+				t.Errorf("%d members are held during the work", s.held())
+			}
+			return failure
+		})
+		if !errors.Is(err, failure) || s.held() != 0 {
+			t.Errorf("%v, %d are held", err, s.held())
+		}
+		var cause error
+		err = g.Do(ctx, func(ctx context.Context, h *lock.GroupHold) error {
+			for i := range 4 - need {
+				s.worlds[i].server.Del("orders")
+			}
+			<-ctx.Done()
+			cause = context.Cause(ctx)
+			return nil
+		})
+		wantErr(t, "lost during the work", err, lock.ErrLost)
+		if cause != lock.ErrLost || s.held() != 0 {
+			t.Errorf("the work ended with %v, %d are held", cause, s.held())
+		}
+		if err := g.Do(ctx, nil); err == nil {
+			t.Error("no work is no error")
 		}
 	})
 }
 
-func TestRedLock_lostWithTheMajority(t *testing.T) {
-	inBubbles(t, 5, func(t *testing.T, s *servers) {
+// A group is lost when too few members are held. Each of its holds hears of it.
+func TestGroup_lost(t *testing.T) {
+	inBoth(t, func(t *testing.T, s *servers, g *lock.Group, need int) {
 		ctx := t.Context()
-		r := s.red("a", 1)
-		must[lock.Grant](t)(r.Lock(ctx))
-		s.worlds[0].server.Del("orders")
-		s.worlds[1].server.Del("orders")
-		time.Sleep(15 * time.Second)
-		select {
-		case <-r.Lost():
-			t.Error("lost with three of five")
-		default:
+		for range 2 {
+			must[lock.Grant](t)(g.Lock(ctx))
 		}
-		s.worlds[4].server.Del("orders")
+		lost := g.Lost()
+		for i := range 3 - need {
+			s.worlds[i].server.Del("orders")
+		}
+		time.Sleep(time.Minute)
+		if closed(lost) {
+			t.Fatal("enough members are held, and it is lost")
+		}
+		s.worlds[2].server.Del("orders")
+		<-lost
+		_, err := g.Lock(ctx)
+		wantErr(t, "a nested lock", err, lock.ErrLost)
+		for range 2 {
+			_, err = g.Unlock(ctx)
+			wantErr(t, "unlock", err, lock.ErrLost)
+		}
+		if s.held() != 0 {
+			t.Errorf("%d members are held", s.held())
+		}
+		must[lock.Grant](t)(g.Lock(ctx))
+		must[int](t)(g.Unlock(ctx))
+	})
+}
+
+// The others of a lost group are renewed no more.
+func TestGroup_lostAndForgotten(t *testing.T) {
+	inBoth(t, func(t *testing.T, s *servers, g *lock.Group, need int) {
+		must[lock.Grant](t)(g.Lock(t.Context()))
+		for i := range 4 - need {
+			s.worlds[i].server.Del("orders")
+		}
+		<-g.Lost()
+		time.Sleep(31 * time.Second)
+		if s.held() != 0 {
+			t.Errorf("%d members are held", s.held())
+		}
+	})
+}
+
+// Two owners take the same locks in opposite orders. Neither waits for the other to the
+// end of its wait.
+func TestMultiLock_oppositeOrders(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		w.setLatency(10 * time.Millisecond)
+		a, b := w.client(), w.client()
+		groups := []*lock.Group{
+			lock.NewMultiLock(options(1), lock.Member{Client: a, Name: "x"}, lock.Member{Client: a, Name: "y"}),
+			lock.NewMultiLock(options(2), lock.Member{Client: b, Name: "y"}, lock.Member{Client: b, Name: "x"}),
+		}
 		start := time.Now()
-		<-r.Lost()
-		if d := time.Since(start); d > 11*time.Second {
-			t.Errorf("told after %v", d)
-		}
-		_, err := r.Unlock(ctx)
-		wantErr(t, "unlock", err, lock.ErrLost)
-		if n := s.held(); n != 0 {
-			t.Errorf("%d members are still locked", n)
-		}
-	})
-}
-
-func TestRedLock_contention(t *testing.T) {
-	inBubbles(t, 3, func(t *testing.T, s *servers) {
-		ctx := t.Context()
-		inside, turns := 0, 0
-		done := make(chan bool)
-		for i := range 4 {
+		done := make(chan error, 2)
+		for _, g := range groups {
 			go func() {
-				r := s.red(string(rune('a'+i)), uint64(i))
-				for range 5 {
-					must[lock.Grant](t)(r.Lock(ctx))
-					inside++
-					turns++
-					if inside > 1 {
-						t.Error("two owners")
-					}
-					time.Sleep(50 * time.Millisecond)
-					inside--
-					must[int](t)(r.Unlock(ctx))
+				h, err := g.Acquire(ctx, lock.Wait(20*time.Second))
+				if err == nil {
+					err = h.Release(ctx)
 				}
-				done <- true
+				done <- err
 			}()
 		}
-		for range 4 {
-			<-done
+		for range groups {
+			if err := <-done; err != nil {
+				t.Errorf("after %v: %v", time.Since(start), err)
+			}
 		}
-		start := time.Now()
-		must[lock.Grant](t)(s.red("x", 9).Lock(ctx, lock.Lease(time.Minute)))
-		_, err := s.red("y", 8).TryLock(ctx, lock.Wait(3*time.Second))
-		wantErr(t, "try", err, lock.ErrBusy)
-		if d := time.Since(start); d > 3100*time.Millisecond {
-			t.Errorf("a wait of 3s took %v", d)
-		}
-		bounded, cancel := context.WithTimeout(ctx, time.Second)
-		defer cancel()
-		_, err = s.red("z", 7).Lock(bounded)
-		if !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("lock with an expired context: %v", err)
-		}
-		if n := s.held(); turns != 20 || n != 3 {
-			t.Errorf("%d turns, %d members held", turns, n)
+		if d := time.Since(start); d > 10*time.Second {
+			t.Errorf("it took %v", d)
 		}
 	})
 }
 
-// The grant names what is left of the lease when the last member was granted.
-func TestRedLock_grantNamesTheValidity(t *testing.T) {
+// One of three servers does not answer. A RedLock goes on without it: no call takes long,
+// and the server hears of the release when it is back.
+func TestRedLock_withAStoppedMember(t *testing.T) {
 	inBubbles(t, 3, func(t *testing.T, s *servers) {
-		for _, w := range s.worlds {
-			w.setLatency(20 * time.Millisecond)
-		}
-		g := must[lock.Grant](t)(s.red("a", 1).TryLock(t.Context(), lock.Lease(10*time.Second)))
-		if want := 10*time.Second - 100*time.Millisecond - 2*time.Millisecond; g.Lease > want-20*time.Millisecond || g.Lease < want-200*time.Millisecond {
-			t.Errorf("a lease of %v, want %v less the time that it took", g.Lease, want)
+		ctx := t.Context()
+		g := lock.NewRedLock(options(1), s.members()...)
+		for _, during := range []bool{false, true} {
+			s.worlds[2].hung.Store(!during)
+			start := time.Now()
+			must[lock.Grant](t)(g.TryLock(ctx))
+			s.worlds[2].hung.Store(true)
+			must[int](t)(g.Unlock(ctx))
+			if d := time.Since(start); d > 300*time.Millisecond {
+				t.Errorf("stopped while it is held %v: it took %v", during, d)
+			}
+			s.worlds[2].hung.Store(false)
+			time.Sleep(5 * time.Second)
+			if n := s.held(); n != 0 {
+				t.Errorf("stopped while it is held %v: %d members are held after it is back", during, n)
+			}
 		}
 	})
+}
+
+// Too many servers do not answer: the outcome is unknown, and the error says so. The same
+// release can be repeated.
+func TestGroup_noAnswer(t *testing.T) {
+	inBoth(t, func(t *testing.T, s *servers, g *lock.Group, need int) {
+		ctx := t.Context()
+		must[lock.Grant](t)(g.Lock(ctx))
+		for _, w := range s.worlds[1:] {
+			w.hung.Store(true)
+		}
+		_, err := g.Unlock(ctx)
+		wantErr(t, "unlock", err, lock.ErrUnknown)
+		for _, w := range s.worlds[1:] {
+			w.hung.Store(false)
+		}
+		if n := must[int](t)(g.Unlock(ctx)); n != 0 || s.held() != 0 {
+			t.Errorf("%d holds remain, %d members are held", n, s.held())
+		}
+		for _, w := range s.worlds {
+			w.hung.Store(true)
+		}
+		ctx, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
+		defer cancel()
+		if _, err = g.Lock(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("lock: %v", err)
+		}
+		for _, w := range s.worlds {
+			w.hung.Store(false)
+		}
+	})
+}
+
+// A server refuses: a MultiLock says so at once, a RedLock does without it.
+func TestGroup_refused(t *testing.T) {
+	inBoth(t, func(t *testing.T, s *servers, g *lock.Group, need int) {
+		ctx := t.Context()
+		s.worlds[1].server.Set("orders", "something else")
+		_, err := g.Lock(ctx)
+		if need < 3 {
+			if err != nil || s.held() != 3 {
+				t.Errorf("%v, %d are held", err, s.held())
+			}
+			return
+		}
+		wantErr(t, "lock", err, lock.ErrRefused)
+		if s.held() != 1 { // the other key
+			t.Errorf("%d are held", s.held())
+		}
+	})
+}
+
+// A member whose client is closed does not keep the others from their release.
+func TestGroup_closedMember(t *testing.T) {
+	inBoth(t, func(t *testing.T, s *servers, g *lock.Group, need int) {
+		ctx := t.Context()
+		must[lock.Grant](t)(g.Lock(ctx))
+		s.clients[2].Close()
+		if _, err := g.Unlock(ctx); need == 3 && !errors.Is(err, lock.ErrClosed) || need == 2 && err != nil {
+			t.Errorf("unlock: %v", err)
+		}
+		if n := s.held(); n != 1 {
+			t.Errorf("%d members are held, want that of the closed client", n)
+		}
+		_, err := g.TryLock(ctx)
+		if need == 3 && !errors.Is(err, lock.ErrClosed) || need == 2 && err != nil {
+			t.Errorf("lock: %v", err)
+		}
+	})
+}
+
+func TestGroup_withoutMembers(t *testing.T) {
+	for name, kind := range kinds {
+		if _, err := kind.make(lock.GroupOptions{}).TryLock(t.Context()); err == nil {
+			t.Errorf("%s: granted", name)
+		}
+	}
 }

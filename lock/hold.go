@@ -13,7 +13,7 @@ import (
 type Hold struct {
 	s      *state
 	cur    *holding
-	parent context.Context // of the call
+	parent context.Context // of its context
 
 	mu       sync.Mutex
 	ctx      context.Context // nil until the first use
@@ -21,7 +21,7 @@ type Hold struct {
 }
 
 // Acquire waits until it gets the lock called name, ctx ends, or [Wait] is
-// over. Every call is a new owner, so the lock is not reentrant and two calls
+// over. The end of ctx ends the wait, not the hold. Every call is a new owner, so the lock is not reentrant and two calls
 // exclude each other. For named owners use [Client.NewLock].
 //
 // Acquire returns [ErrBusy] only with Wait. If the server fails, it returns
@@ -64,6 +64,7 @@ var errNoWork = errors.New("lock: no work to do under the lock")
 
 // do runs work under the hold, and releases it.
 func (h *Hold) do(ctx context.Context, work func(context.Context, *Hold) error) (err error) {
+	h.parent = ctx // no caller has its context yet
 	defer func() {
 		switch released := h.Release(ctx); {
 		case released == nil || h.isReleased(released):
@@ -95,20 +96,19 @@ func (c *Client) hold(ctx context.Context, name string, a Acquire, forever, fair
 	if err != nil {
 		return nil, err
 	}
-	return &Hold{s: s, cur: cur, parent: ctx}, nil
+	return &Hold{s: s, cur: cur, parent: context.WithoutCancel(ctx)}, nil
 }
 
 // Release releases the lock. If ctx has ended, it still tries for a timeout of
 // its own. It returns [ErrLost] if the hold was lost before, [ErrNotHeld] if it
 // was released before, and [ErrUnknown] if the server did not answer. After
-// ErrUnknown the watchdog no longer renews the hold, and you may call Release
-// again.
+// ErrUnknown the client goes on with the release, and you may call Release again.
 func (h *Hold) Release(ctx context.Context) error {
 	if err := h.s.reenter(); err != nil {
 		return err
 	}
 	defer h.s.leave()
-	_, err := h.s.release(ctx, 0)
+	_, err := h.s.release(ctx)
 	if err == nil {
 		h.mu.Lock()
 		h.released = true
@@ -127,12 +127,13 @@ func (h *Hold) Extend(ctx context.Context, d time.Duration) error {
 		return err
 	}
 	defer h.s.leave()
-	return h.s.extend(ctx, d)
+	return h.s.extend(ctx, h.cur, d)
 }
 
-// Context returns a context for work under the hold. It ends with the context
-// of the acquire. It also ends when the hold is lost, with [ErrLost] as its
-// cause, and when it is released, with [ErrNotHeld].
+// Context returns a context for work under the hold. It ends when the hold is lost, with
+// [ErrLost] as its cause, and when it is released, with [ErrNotHeld]. It has the values
+// of the context of the acquire, and does not end with it: a timeout for the wait leaves
+// the work alone. Only the context of [Client.Do] ends with that, too.
 func (h *Hold) Context() context.Context {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -160,7 +161,14 @@ func (h *Hold) Token() uint64 { return h.cur.token }
 // clock of this process. The server never ends the hold earlier if clocks run
 // at the same rate within 1% and 2ms. Deadline is zero after the end of the
 // hold.
-func (h *Hold) Deadline() time.Time { return h.s.validity() }
+func (h *Hold) Deadline() time.Time {
+	h.s.c.mu.Lock()
+	defer h.s.c.mu.Unlock()
+	if h.s.cur != h.cur {
+		return time.Time{}
+	}
+	return h.s.validUntil()
+}
 
 // Remaining returns the time to [Hold.Deadline], or 0 after it. It does not ask
 // the server.

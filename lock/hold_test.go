@@ -88,7 +88,9 @@ func TestHold_context(t *testing.T) {
 		parent, cancel := context.WithCancel(t.Context())
 		h := must[*lock.Hold](t)(c.Acquire(parent, "a"))
 		cancel()
-		wantErr(t, "the caller's end", h.Context().Err(), context.Canceled)
+		if err := h.Context().Err(); err != nil {
+			t.Errorf("the end of the wait's context ends the work: %v", err)
+		}
 
 		h = must[*lock.Hold](t)(c.Acquire(t.Context(), "b", lock.Lease(time.Second)))
 		work := h.Context()

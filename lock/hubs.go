@@ -22,12 +22,22 @@ type hubs struct {
 func newHubs(c *Client) *hubs { return &hubs{c: c, of: make(map[string]*hub)} }
 
 // join adds a waiter to a channel; see [hub.join].
-func (all *hubs) join(channel string) (w *waiter, ready bool) {
+func (all *hubs) join(channel string, quiet bool) (w *waiter, ready bool) {
 	node, _ := all.c.nodeOf(all.c.life, channel) // otherwise the hub finds out
 	all.mu.Lock()
 	h := all.at(node)
 	all.mu.Unlock()
-	return h.join(channel)
+	return h.join(channel, quiet)
+}
+
+// wakeUp wakes a waiter, unless it has a wake-up already.
+func (all *hubs) wakeUp(w *waiter) {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
 }
 
 // leave removes a waiter; see [hub.left].

@@ -56,6 +56,7 @@ func TestObserver_outcomes(t *testing.T) {
 		_, err = c.TryAcquire(ctx, "orders")
 		wantErr(t, "a hung server", err, lock.ErrUnknown)
 
+		synctest.Wait() // the observer has heard of the loss
 		if len(acquires) != 4 || len(releases) != 1 || lost != 1 {
 			t.Fatalf("told of %d acquires, %d releases, %d losses", len(acquires), len(releases), lost)
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	mathrand "math/rand/v2"
+	"strings"
 	"time"
 )
 
@@ -66,6 +67,9 @@ func newConfig(opts []Option, readTimeout time.Duration) (config, error) {
 	if c.id == "" {
 		c.id = newID()
 	}
+	if strings.Contains(c.id, ":") {
+		return c, fmt.Errorf("lock: the id %q has a colon, which ends the id in the field of an owner", c.id)
+	}
 	return c, nil
 }
 
@@ -120,7 +124,7 @@ func WithFencing() Option { return func(c *config) { c.fencing = fencingOwn } }
 func WithRedissonFencing() Option { return func(c *config) { c.fencing = fencingRedisson } }
 
 // WithID sets the client's part of the owner field, "<id>:<owner>". Two live
-// clients must not share an id. The default is a random UUID.
+// clients must not share an id. New refuses an id with a colon. The default is a random UUID.
 func WithID(id string) Option { return func(c *config) { c.id = id } }
 
 // WithRand sets the source of jitter. Only New reads it, so you may share it
@@ -140,8 +144,8 @@ func WithLogger(l *slog.Logger) Option { return func(c *config) { c.logger = l }
 // quarter is taken off. At least 1ms. The default is 1s.
 func WithSafetyPoll(d time.Duration) Option { return func(c *config) { c.safetyPoll = d } }
 
-// WithUnlockTimeout sets how long the lock tries to release a hold. An acquire of
-// unknown outcome is taken back, and this blocks its owner's next acquire for at most
-// the same time. The client then repeats the attempt each second, until the lease
-// ends. At least 1ms. The default is 5s.
+// WithUnlockTimeout sets how long the lock tries to release or extend a hold, and to get
+// the answer to one attempt of an acquire. A try that gets no answer is repeated: the first
+// one after a tenth of d. A release without an answer, and that of an acquire of unknown
+// outcome, go on in the background until the lease ends. At least 1ms. The default is 5s.
 func WithUnlockTimeout(d time.Duration) Option { return func(c *config) { c.unlockTimeout = d } }

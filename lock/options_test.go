@@ -57,7 +57,7 @@ func TestNew_namesItselfByAUUID(t *testing.T) {
 			}
 			name := fmt.Sprint("orders ", i)
 			must[lock.Grant](t)(c.NewLock(name, "owner").TryLock(t.Context()))
-			fields, _ := w.server.HKeys(name)
+			fields := w.owners(name)
 			if len(fields) != 1 || !uuid.MatchString(fields[0]) || seen[fields[0]] {
 				t.Errorf("the server knows the owner as %q", fields)
 			}
@@ -141,7 +141,7 @@ func TestOptions_nilChangesNothing(t *testing.T) {
 		if h.Token() == 0 || h.Remaining() < 55*time.Second || h.Remaining() > time.Minute {
 			t.Errorf("token %d, remaining %v", h.Token(), h.Remaining())
 		}
-		_, err := lock.NewMultiLock(c.NewLock("orders", "a")).TryLock(t.Context(), nil)
+		_, err := lock.NewMultiLock(lock.GroupOptions{}, lock.Member{Client: c, Name: "orders"}).TryLock(t.Context(), nil)
 		wantErr(t, "a group with a nil option", err, lock.ErrBusy)
 	})
 }
@@ -184,7 +184,7 @@ func TestLease_longest(t *testing.T) {
 			refused("TryAcquire", err)
 			_, err = c.NewFairLock("orders").Acquire(ctx, lock.Lease(d))
 			refused("FairLock", err)
-			_, err = lock.NewRedLock(c.NewLock("orders", "a")).TryLock(ctx, lock.Lease(d))
+			_, err = lock.NewRedLock(lock.GroupOptions{}, lock.Member{Client: c, Name: "orders"}).TryLock(ctx, lock.Lease(d))
 			refused("RedLock", err)
 			if n := w.count("EVAL"); n != 0 {
 				t.Errorf("%d requests with a lease of %v", n, d)
@@ -260,10 +260,10 @@ func TestWithKeyPrefix_braces(t *testing.T) {
 func TestGroup_leaseOfWhichDriftLeavesNothing(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		w.setLatency(time.Microsecond)
-		l := w.client().NewLock("orders", "a")
+		member := lock.Member{Client: w.client(), Name: "orders"}
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
-		for name, group := range map[string]lock.Locker{"MultiLock": lock.NewMultiLock(l), "RedLock": lock.NewRedLock(l)} {
+		for name, group := range map[string]lock.Locker{"MultiLock": lock.NewMultiLock(lock.GroupOptions{}, member), "RedLock": lock.NewRedLock(lock.GroupOptions{}, member)} {
 			for _, d := range []time.Duration{-1, time.Millisecond, 2 * time.Millisecond, 3*time.Millisecond - 1} {
 				_, err := group.Lock(ctx, lock.Lease(d))
 				if err == nil || err.Error() != fmt.Sprintf("lock: lease %v is below 3ms", d) {

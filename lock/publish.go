@@ -5,7 +5,6 @@ import (
 	_ "embed"
 	"errors"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -18,23 +17,23 @@ type notifying struct{ plain, sharded *redis.Script }
 
 func newNotifying(source string) notifying {
 	return notifying{
-		plain:   redis.NewScript(source),
-		sharded: redis.NewScript(shardedSource + strings.ReplaceAll(source, "redis.call('publish',", "publish(")),
+		plain:   redis.NewScript(plainSource + source),
+		sharded: redis.NewScript(shardedSource + source),
 	}
 }
 
 var (
+	//go:embed publish_plain.lua
+	plainSource string
 	//go:embed publish_sharded.lua
 	shardedSource string
 
 	releaseScript = newNotifying(releaseSource)
-	cancelScript  = newNotifying(cancelSource)
 	forceScript   = newNotifying(forceSource)
 
-	fairAcquireScript = newNotifying(fairQueueSource + fairAcquireSource)
-	fairLookScript    = newNotifying(fairQueueSource + fairLookSource)
-	fairReleaseScript = newNotifying(fairQueueSource + fairReleaseSource)
-	fairLeaveScript   = newNotifying(fairQueueSource + fairLeaveSource)
+	fairAcquireScript = newNotifying(tokenSource + fairQueueSource + fairAcquireSource)
+	fairLookScript    = newNotifying(tokenSource + fairQueueSource + fairLookSource)
+	fairReleaseScript = newNotifying(tokenSource + fairQueueSource + fairReleaseSource)
 )
 
 // shardsPatience is the longest delay that the question of learnShards adds to the

@@ -17,9 +17,9 @@ import (
 // can share a lock.
 //
 // The watchdog of the client renews a hold without [Lease] until its release. A
-// hold with Lease lasts that long. A nested hold never shortens the lease of an
-// outer one, and the lock lasts as long as the longest hold. When a nested hold
-// with Lease ends, the watchdog still renews the outer hold.
+// hold with Lease lasts that long. The holds of an owner have one lease: a nested hold
+// raises it if its own is longer, and no release shortens it. Once the watchdog renews,
+// it does so until the last release.
 //
 // # Losing a lock
 //
@@ -29,23 +29,17 @@ import (
 // monotonic clock, which on Linux stops while a virtual machine is suspended. Guard the
 // resource with the fencing token if that can happen.
 //
-// [Reentrant.Lost] and [Reentrant.Context] notify of a loss. The next Unlock
-// returns [ErrLost], once for all holds. Until then an acquire returns it too,
-// because a nested acquire must not take a lost hold for held.
+// [Reentrant.Lost] and [Reentrant.Context] notify of a loss. Unlock returns [ErrLost] for
+// each hold. Until then an acquire returns it too, because a nested acquire must not take
+// a lost hold for held. A lease that was left to run out is forgotten after one timeout of
+// the watchdog.
 //
 // # Unknown outcomes
 //
-// Every request carries a serial and its hold, and the server remembers the last request
-// of each owner until ten seconds after the hold. So a request that the network or the
-// Redis client repeats has one effect. A request that arrives after a later one of its
-// owner has none.
-//
-// The lock takes back an acquire without an answer before the call returns, or
-// in the background if that is not answered either. If no request arrives, the
-// lease bounds the damage, because nothing renews the hold. One case remains:
-// an acquire arrives after the owner gave it up, while the lock is free and the
-// server has forgotten the owner. It takes the lock for one lease, without
-// renewal.
+// The lock repeats a request that gets no answer, and the server executes it once; the
+// package documentation says how. The lock takes back an acquire without an answer before
+// the call returns, or in the background if that is not answered either. If no request
+// arrives, the lease bounds the damage, because nothing renews the hold.
 //
 // You may call Unlock again after an Unlock without an answer.
 type Reentrant struct {
@@ -115,15 +109,15 @@ func (l *Reentrant) acquire(ctx context.Context, opts []AcquireOption, forever b
 
 // Unlock releases the innermost hold. It returns [ErrNotHeld], [ErrLost], or
 // [ErrUnknown] if the server did not answer within the unlock timeout. After
-// ErrUnknown the watchdog no longer renews the hold, and you may call Unlock
-// again.
+// ErrUnknown the client goes on with the release, and you may call Unlock again, for the
+// same hold.
 func (l *Reentrant) Unlock(ctx context.Context) (remaining int, err error) {
 	s, err := l.enter()
 	if err != nil {
 		return 0, err
 	}
 	defer s.leave()
-	return s.release(ctx, 0)
+	return s.release(ctx)
 }
 
 // Extend makes the hold last for at least d from now, and never shortens it.
@@ -137,7 +131,7 @@ func (l *Reentrant) Extend(ctx context.Context, d time.Duration) error {
 		return err
 	}
 	defer s.leave()
-	return s.extend(ctx, d)
+	return s.extend(ctx, nil, d)
 }
 
 // Remaining returns the time to the end of the current hold without a renewal or
@@ -145,59 +139,11 @@ func (l *Reentrant) Extend(ctx context.Context, d time.Duration) error {
 // the server.
 func (l *Reentrant) Remaining() time.Duration {
 	l.c.mu.Lock()
-	s := l.c.states[l.key]
-	l.c.mu.Unlock()
-	if s == nil {
-		return 0
-	}
-	return remaining(s.validity())
-}
-
-// unlockAlso releases levels holds, besides those whose release was not
-// answered. It does nothing if that makes none.
-func (l *Reentrant) unlockAlso(ctx context.Context, levels int) (remaining int, err error) {
-	s, err := l.enter()
-	if err != nil {
-		return 0, err
-	}
-	defer s.leave()
-	l.c.mu.Lock()
-	n, open := len(s.holds), s.giving.levels
-	l.c.mu.Unlock()
-	if levels+open == 0 {
-		return n, nil
-	}
-	return s.release(ctx, levels)
-}
-
-// settleOpen makes one attempt at every request whose outcome is open.
-func (l *Reentrant) settleOpen(ctx context.Context) error {
-	s, err := l.enter()
-	if err != nil {
-		return err
-	}
-	defer s.leave()
-	l.c.mu.Lock()
-	open := s.undo != nil || s.giving.levels > 0
-	l.c.mu.Unlock()
-	if !open {
-		return nil
-	}
-	if err := s.enterGate(ctx); err != nil {
-		return unknown("settle open request", err)
-	}
-	defer s.leaveGate()
-	return s.resolve(ctx)
-}
-
-// stopRenewing stops the renewal of the owner's holds, unless there are more
-// than levels. Holds that are being released do not count.
-func (l *Reentrant) stopRenewing(levels int) {
-	l.c.mu.Lock()
 	defer l.c.mu.Unlock()
 	if s := l.c.states[l.key]; s != nil {
-		s.stopRenewing(levels)
+		return remaining(s.validUntil())
 	}
+	return 0
 }
 
 // Lost returns a channel that is closed when the current hold is lost. It is
@@ -216,7 +162,7 @@ func (l *Reentrant) Lost() <-chan struct{} {
 func (l *Reentrant) Token() uint64 {
 	l.c.mu.Lock()
 	defer l.c.mu.Unlock()
-	if s := l.c.states[l.key]; s != nil && s.cur != nil && !s.lost {
+	if s := l.c.states[l.key]; s != nil && s.isHeld() {
 		return s.cur.token
 	}
 	return 0
@@ -301,7 +247,7 @@ func (l *Reentrant) ForceUnlock(ctx context.Context) (bool, error) {
 	defer s.leave()
 	held := l.c.holdings(l.key.name)
 	freed, err := ask(ctx, l, "force lock", func(ctx context.Context, s *state) (bool, error) {
-		n, err := l.c.script(forceScript).Run(ctx, l.c.rdb, []string{s.names.lock, s.names.channel}, unlockMessage).Int()
+		n, err := l.c.script(forceScript).Run(ctx, l.c.rdb, []string{s.names.lock}, s.names.channel, unlockMessage).Int()
 		return n == 1, err
 	})
 	var refusal redis.Error

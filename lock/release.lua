@@ -1,43 +1,40 @@
--- Gives holds back; the last one deletes the lock and tells the waiters. The
--- note keeps how many are left, so running it again returns the same. See
--- acquire.lua for notes and serials.
+-- Gives holds back, also those of an acquire whose outcome its owner does not know. The
+-- last one deletes the lock and tells the waiters. It has no effect once a later request
+-- of the owner has come. The package documentation explains serials, holds and notes.
 --
--- KEYS[1]  the lock
--- KEYS[2]  the channel of the lock
--- KEYS[3]  the note of this owner
--- ARGV[1]  unlock message
--- ARGV[2]  field of the owner
--- ARGV[3]  serial of this request
--- ARGV[4]  the hold that this is about
--- ARGV[5]  how often the owner has it afterwards
--- ARGV[6]  what the owner's other holds are still owed in ms; 0 or less: there
---          are none, or they are over, and the lock is freed. The lease is
---          never lengthened.
--- ARGV[7]  how long the note outlives the hold in ms
+-- KEYS[1]  the lock; see acquire.lua
+-- KEYS[2]  the note of this owner; left out while a slot migrates
+-- ARGV[1]  field of the owner
+-- ARGV[2]  serial of this request
+-- ARGV[3]  the hold that this is about; 0: whatever stands in the owner's name
+-- ARGV[4]  how often the owner has it afterwards
+-- ARGV[5]  channel of the lock. It is no key: a cluster takes a key that is not there for
+--          one that has migrated.
+-- ARGV[6]  unlock message
+-- ARGV[7]  how long the note is kept in ms
 --
--- Returns {'released', count left} | {'none'} when the owner has no such hold
-local note = redis.call('get', KEYS[3])
-local serial, hold, what = string.match(note or '', '^(%d+):(%d+):(%w+)$')
-if serial == ARGV[3] then
-  return {'released', tonumber(what)}
+-- Returns 1, or 0 when the owner has no such hold
+local held = redis.pcall('hmget', KEYS[1], ARGV[1], 'hold', 'last')
+if held.err and not string.find(held.err, 'WRONGTYPE') then
+  return held
 end
-if hold ~= ARGV[4] or tonumber(serial) > tonumber(ARGV[3]) then
-  return {'none'}
+local mine = held[1] and (ARGV[3] == '0' or held[2] == ARGV[3])
+local last = tonumber(held[3] or '0')
+if mine and last > tonumber(ARGV[2]) then
+  return 0
 end
-if redis.pcall('hexists', KEYS[1], ARGV[2]) ~= 1 then
-  return {'none'}
+if mine and ARGV[4] == '0' then
+  redis.call('del', KEYS[1])
+  publish(ARGV[5], ARGV[6])
+elseif mine and last < tonumber(ARGV[2]) then
+  -- A server without memory lets a script write that has taken something away.
+  redis.call('hdel', KEYS[1], 'last')
+  redis.call('hset', KEYS[1], ARGV[1], ARGV[4], 'last', ARGV[2])
 end
-local count, owed = tonumber(ARGV[5]), math.max(tonumber(ARGV[6]), 0)
-if owed > 0 then
-  redis.call('hset', KEYS[1], ARGV[2], count)
-  if redis.call('pttl', KEYS[1]) > owed then
-    redis.call('pexpire', KEYS[1], owed)
-  end
-else
-  count = 0
-  -- The owner's is the only field, so the lock goes with it.
-  redis.call('hdel', KEYS[1], ARGV[2])
-  redis.call('publish', KEYS[2], ARGV[1])
+local note = KEYS[2] and redis.call('get', KEYS[2])
+if note == ARGV[2] then -- this request once more
+  return 1
+elseif KEYS[2] and (mine or ARGV[3] == '0') and ARGV[4] == '0' and tonumber(note or '0') < tonumber(ARGV[2]) then
+  redis.call('set', KEYS[2], ARGV[2], 'px', ARGV[7])
 end
-redis.call('set', KEYS[3], ARGV[3] .. ':' .. hold .. ':' .. count, 'px', owed + ARGV[7])
-return {'released', count}
+return mine and 1 or 0

@@ -11,10 +11,6 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// renewBatch is the largest number of locks that one script call renews, so that a
-// client with many locks does not block the server.
-const renewBatch = 100
-
 // watchdog renews every hold without a lease of its own, three times per lease. It
 // is one timer per client, which runs only while there is something to renew. It
 // retries a failed renewal after a tenth of the lease, until the lease has run
@@ -32,7 +28,6 @@ func (w *watchdog) watch(s *state, on bool) {
 	case on == s.watched:
 	case on:
 		w.count++
-		s.due = s.renewed.Add(-s.c.cfg.lease).Add(s.c.cfg.lease / 3)
 		s.watched = true
 		w.arm(s.c, s.due)
 	default:
@@ -68,19 +63,12 @@ func (w *watchdog) arm(c *Client, t time.Time) {
 type renewal struct {
 	s     *state
 	cur   *holding
-	node  string        // of a cluster, which has the lock
-	last  uint64        // serial of the owner's last request
-	lease time.Duration // to set on the server
+	node  string // of a cluster, which has the lock
+	lease time.Duration
+	span  time.Duration // of the lease at the request; that of a place, before the first renewal
 	err   error
 	held  bool
 }
-
-// first reports whether the hold was handed to its owner, and never renewed: its
-// lease is then only that of its place.
-func (r *renewal) first() bool { return r.s.renewed.IsZero() }
-
-// errOvertaken: a later request of the owner came before its renewal.
-var errOvertaken = errors.New("a later request came before it")
 
 // renewDue renews the holds that are due or will be soon, with one request for
 // each server.
@@ -91,23 +79,18 @@ func (c *Client) renewDue() {
 		return
 	}
 	c.dog.armed = false
-	now := time.Now()
-	interval := c.cfg.lease / 3
+	soon := time.Now().Add(c.cfg.lease / 6)
 	var batch []*renewal
 	for _, s := range c.states {
-		if s.watched && s.renews == nil && !s.due.After(now.Add(interval/2)) {
-			batch = append(batch, &renewal{s: s, cur: s.cur, last: s.last, lease: s.owed(now)})
-			s.renews = make(chan struct{})
+		if s.watched && !s.renewing && !s.due.After(soon) {
+			batch = append(batch, &renewal{s: s, cur: s.cur, lease: c.cfg.lease, span: min(s.cur.span, c.cfg.lease)})
+			s.renewing = true
 		}
 	}
 	c.rearm()
-	oneName := c.oneName
 	c.ops.Add(1)
 	c.mu.Unlock()
 	defer c.ops.Done()
-	if len(batch) == 0 {
-		return
-	}
 
 	// The order of a map must not show on the wire.
 	slices.SortFunc(batch, func(a, b *renewal) int {
@@ -116,79 +99,63 @@ func (c *Client) renewDue() {
 		}
 		return strings.Compare(a.s.field, b.s.field)
 	})
-	var last *renewal
-	var node []*renewal
-	renew := func(node []*renewal) func() {
-		sent := time.Now()
-		return func() {
-			timeout := c.cfg.lease / 6
-			if slices.ContainsFunc(node, (*renewal).first) {
-				timeout = min(timeout, c.placeLease()/6)
+	for _, node := range c.byNode(batch) {
+		c.ops.Go(func() { c.renewAt(node) })
+	}
+}
+
+// byNode divides a batch by the master of each lock in a cluster. The outcome of one node
+// says nothing about another.
+func (c *Client) byNode(batch []*renewal) (nodes [][]*renewal) {
+	if cluster, ok := c.rdb.(*redis.ClusterClient); ok {
+		ctx, cancel := context.WithTimeout(c.life, c.cfg.lease/6)
+		defer cancel()
+		for _, r := range batch {
+			if master, err := cluster.MasterForKey(ctx, r.s.names.lock); err == nil {
+				r.node = master.Options().Addr
 			}
-			ctx, cancel := context.WithTimeout(c.life, timeout)
-			c.sendRenewals(ctx, node, oneName)
-			cancel()
-			c.renewed(node, sent)
 		}
+		slices.SortStableFunc(batch, func(a, b *renewal) int { return strings.Compare(a.node, b.node) })
 	}
-	c.assign(batch)
-	for _, r := range batch {
-		if last != nil && r.node != last.node {
-			c.ops.Go(renew(node))
-			node = nil
+	for i, r := range batch {
+		if i == 0 || r.node != batch[i-1].node {
+			nodes = append(nodes, nil)
 		}
-		node, last = append(node, r), r
+		nodes[len(nodes)-1] = append(nodes[len(nodes)-1], r)
 	}
-	renew(node)()
+	return nodes
 }
 
-// assign finds the master of each lock in a cluster, and sorts the batch by it. The
-// outcome of one node says nothing about another.
-func (c *Client) assign(batch []*renewal) {
-	cluster, ok := c.rdb.(*redis.ClusterClient)
-	if !ok {
-		return
-	}
-	ctx, cancel := context.WithTimeout(c.life, c.cfg.lease/6)
-	defer cancel()
+// renewAt renews locks on one server.
+func (c *Client) renewAt(batch []*renewal) {
+	timeout := batch[0].span
 	for _, r := range batch {
-		if master, err := cluster.MasterForKey(ctx, r.s.names.lock); err == nil {
-			r.node = master.Options().Addr
-		}
+		timeout = min(timeout, r.span)
 	}
-	slices.SortStableFunc(batch, func(a, b *renewal) int { return strings.Compare(a.node, b.node) })
-}
-
-// renewed processes the outcome of a batch that was sent at sent.
-func (c *Client) renewed(batch []*renewal, sent time.Time) {
+	sent := time.Now()
+	ctx, cancel := context.WithTimeout(c.life, timeout/6)
+	c.sendRenewals(ctx, batch)
+	cancel()
 	var after []func()
 	c.mu.Lock()
 	now := time.Now()
 	for _, r := range batch {
 		s := r.s
-		close(s.renews)
-		s.renews = nil
+		s.renewing = false
 		switch {
-		case s.cur != r.cur || s.lost || len(s.holds) == 0:
+		case s.cur != r.cur || r.cur.ended:
 			// Released or lost meanwhile: the answer is about the past.
+			if r.held && r.cur.cause == ErrLost { // it keeps a lost lock from others
+				after = append(after, func() { s.takeBack(&request{hold: r.cur.id, count: 1, lease: r.lease}, true) })
+			}
 		case r.err != nil:
-			s.due = now.Add(c.cfg.lease / 10)
-			if r.first() {
-				s.due = now.Add(min(c.cfg.lease, c.placeLease()) / 10)
-			}
-			switch {
-			case redis.HasErrorPrefix(r.err, "CROSSSLOT"):
-				c.oneName, s.due = true, now
-			case errors.Is(r.err, errOvertaken):
-				s.due = now
-				continue
-			}
+			s.due = now.Add(r.span / 10)
 			if f := c.cfg.observer.RenewalFailed; f != nil {
 				after = append(after, func() { f(s.key.name, s.key.owner, r.err) })
 			}
 		case r.held:
-			s.renewed = sent.Add(c.cfg.lease)
 			s.due = sent.Add(c.cfg.lease / 3)
+			r.cur.raise(sent, r.lease)
 			s.settle()
 			if f := c.cfg.observer.Renewed; f != nil {
 				after = append(after, func() { f(s.key.name, s.key.owner) })
@@ -209,7 +176,7 @@ func (c *Client) renewed(batch []*renewal, sent time.Time) {
 func (c *Client) rearm() {
 	var next time.Time
 	for _, s := range c.states {
-		if s.watched && s.renews == nil && (next.IsZero() || s.due.Before(next)) {
+		if s.watched && !s.renewing && (next.IsZero() || s.due.Before(next)) {
 			next = s.due
 		}
 	}
@@ -218,70 +185,71 @@ func (c *Client) rearm() {
 	}
 }
 
-// sendRenewals renews the batch in one round trip, and fills in the outcomes. Keys
-// of one script call must be in one slot, so a cluster gets one call per lock.
-func (c *Client) sendRenewals(ctx context.Context, batch []*renewal, oneName bool) {
-	size := renewBatch
-	if oneName {
-		size = 1
+// validUntil is the end of the owner's holds without a renewal or extension. It is
+// zero without a hold. The caller holds mu.
+func (s *state) validUntil() time.Time {
+	if !s.isHeld() {
+		return time.Time{}
 	}
-	chunks := slices.Collect(slices.Chunk(batch, size))
-	type outcome struct {
-		answers []any
-		err     error
-	}
-	outcomes, err := call(ctx, c, func(ctx context.Context) ([]outcome, error) {
-		keys := make([][]string, len(chunks))
-		args := make([][]any, len(chunks))
-		cmds := make([]*redis.Cmd, len(chunks))
-		pipe := c.rdb.Pipeline()
-		for i, chunk := range chunks {
-			args[i] = append(args[i], millis(noteTime))
-			for _, r := range chunk {
-				keys[i] = append(keys[i], r.s.names.lock, r.s.names.note(r.s.field))
-				args[i] = append(args[i], r.s.field, r.last, r.cur.id, millis(r.lease))
-			}
-			cmds[i] = renewScript.EvalSha(ctx, pipe, keys[i], args[i]...)
-		}
-		_, _ = pipe.Exec(ctx) // each command has its own error
-		again := c.rdb.Pipeline()
-		for i, cmd := range cmds {
-			if noScript(cmd.Err()) {
-				cmds[i] = renewScript.Eval(ctx, again, keys[i], args[i]...)
-			}
-		}
-		if again.Len() > 0 {
-			_, _ = again.Exec(ctx)
-		}
-		outcomes := make([]outcome, len(chunks))
-		for i, cmd := range cmds {
-			outcomes[i].answers, outcomes[i].err = parseRenew(cmd, len(chunks[i]))
-		}
-		return outcomes, nil
-	})
-	for i, chunk := range chunks {
-		if err == nil {
-			awaitEnd(ctx, outcomes[i].err)
-		}
-		for j, r := range chunk {
-			switch {
-			case err != nil:
-				r.err = fmt.Errorf("renew lock: %w", err)
-			case outcomes[i].err != nil:
-				r.err = fmt.Errorf("renew lock: %w", outcomes[i].err)
-			case outcomes[i].answers[j] == int64(2):
-				r.err = fmt.Errorf("renew lock: %w", errOvertaken)
-			default:
-				r.held = outcomes[i].answers[j] == int64(1)
-			}
-		}
-	}
+	return s.cur.until
 }
 
-func parseRenew(cmd *redis.Cmd, n int) ([]any, error) {
-	answers, err := cmd.Slice()
-	if err == nil && len(answers) != n {
-		err = errors.New("answer has the wrong length")
+// extend makes the holding cur, or the current one, last for at least d from now.
+func (s *state) extend(ctx context.Context, cur *holding, d time.Duration) error {
+	switch {
+	case d < time.Millisecond:
+		return fmt.Errorf("lock: an extension by %v is below 1ms", d)
+	case d > leaseMax:
+		return fmt.Errorf("lock: an extension by %v is above 100 years", d)
 	}
-	return answers, err
+	op, cancel := s.c.withDone(ctx)
+	defer cancel()
+	op, stop := context.WithTimeout(op, s.c.cfg.unlockTimeout)
+	defer stop()
+	s.expire() // what is over by the clock is over, though its timer may run only later
+	s.c.mu.Lock()
+	held := s.cur
+	lost, ended := s.isLost(), s.cur == nil || cur != nil && s.cur != cur
+	s.c.mu.Unlock()
+	switch {
+	case ended:
+		return fmt.Errorf("extend lock: %w", ErrNotHeld)
+	case lost:
+		return fmt.Errorf("extend lock: %w", ErrLost)
+	}
+	r := &renewal{s: s, cur: held, lease: d}
+	var sent time.Time
+	_, err := persist(op, s.c, func(int) bool { return false }, func(ctx context.Context) (struct{}, error) {
+		sent = time.Now()
+		s.c.sendRenewals(ctx, []*renewal{r})
+		return struct{}{}, r.err
+	})
+	if err != nil {
+		err = unknown("extend lock", err)
+		switch {
+		case ctx.Err() != nil:
+			return errors.Join(ctx.Err(), ErrUnknown)
+		case s.c.life.Err() != nil:
+			return errors.Join(ErrClosed, ErrUnknown)
+		}
+		return err
+	}
+	after := func() {}
+	s.c.mu.Lock()
+	current := s.cur == held && !held.ended
+	if current && r.held {
+		held.raise(sent, d)
+		s.settle()
+	} else if current {
+		after = s.lose()
+	}
+	s.c.mu.Unlock()
+	after()
+	if !current && r.held && held.cause == ErrLost { // it keeps a lost lock from others
+		s.takeBack(&request{hold: held.id, count: 1, lease: d}, true)
+	}
+	if !current || !r.held {
+		return fmt.Errorf("extend lock: %w", ErrLost)
+	}
+	return nil
 }

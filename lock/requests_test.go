@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"net"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing/synctest"
@@ -26,13 +27,25 @@ const (
 // The beginnings of the scripts of the fair lock.
 const (
 	fairAcquires = "-- Takes the lock, or a place in its queue."
-	fairLeaves   = "-- Leaves the queue."
 	fairLooks    = "-- Looks for many places"
-	fairReleases = "-- Gives the lock back, and hands it on."
+	fairReleases = "-- Gives the lock back, and hands it on"
 )
 
-// arg is the n-th argument of a script of the fair lock; its comments number them.
-func (e entry) arg(n int) string { return e.args[6+n] }
+// arg is the n-th argument of a script call; the comments of the script number them.
+func (e entry) arg(n int) string {
+	keys, _ := strconv.Atoi(e.args[1])
+	return e.args[1+keys+n]
+}
+
+// leaves returns the requests so far of owners that left the queue.
+func (w *world) leaves() []entry {
+	return slices.DeleteFunc(w.calls(fairReleases), func(e entry) bool { return e.arg(6) != "0" })
+}
+
+// takeBacks returns the requests so far that took back a first acquire of a lock that is not fair.
+func (w *world) takeBacks() []entry {
+	return slices.DeleteFunc(w.calls("-- Gives holds back"), func(e entry) bool { return e.arg(3) != "0" })
+}
 
 // runs returns which requests of those so far, and of later ones, run a script whose text
 // contains part. The server must know the script by then.
@@ -198,6 +211,20 @@ func (w *world) queued() []string {
 	return queue
 }
 
+// owners returns the fields of the owners of a lock, of which there is one at most.
+func (w *world) owners(name string) []string {
+	fields, _ := w.server.HKeys(name)
+	return slices.DeleteFunc(fields, func(f string) bool { return !strings.Contains(f, ":") })
+}
+
+// loseAnswers loses the answers to all scripts whose arguments contain part, from now on.
+func (w *world) loseAnswers(part string) {
+	f := func(cmd string, args []string) bool {
+		return strings.HasPrefix(strings.ToLower(cmd), "eval") && strings.Contains(strings.Join(args, " "), part)
+	}
+	w.drop.Store(&f)
+}
+
 // fairHolder is an owner that has the lock, and the server has the scripts.
 func (w *world) fairHolder() *lock.Hold {
 	w.t.Helper()
@@ -205,15 +232,15 @@ func (w *world) fairHolder() *lock.Hold {
 	return must[*lock.Hold](w.t)(w.client(lock.WithID("holder")).NewFairLock("orders").Acquire(w.t.Context()))
 }
 
-// asked counts the acquires of an owner so far.
+// asked counts the acquires of an owner so far. One that was sent again counts once.
 func (w *world) asked(owner string) int {
-	n := 0
+	serials := map[string]bool{}
 	for _, e := range w.calls(fairAcquires) {
-		if e.arg(5) == owner {
-			n++
+		if e.arg(4) == owner {
+			serials[e.arg(5)] = true
 		}
 	}
-	return n
+	return len(serials)
 }
 
 // acquires is the beginning of the script of an acquire.

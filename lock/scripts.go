@@ -13,18 +13,18 @@ import (
 )
 
 var (
+	//go:embed token.lua
+	tokenSource string
 	//go:embed acquire.lua
 	acquireSource string
 	//go:embed release.lua
 	releaseSource string
-	//go:embed cancel.lua
-	cancelSource string
 	//go:embed renew.lua
 	renewSource string
 	//go:embed force.lua
 	forceSource string
 
-	acquireScript = redis.NewScript(acquireSource)
+	acquireScript = redis.NewScript(tokenSource + acquireSource)
 	renewScript   = redis.NewScript(renewSource)
 )
 
@@ -34,32 +34,27 @@ const (
 	// tokenRetention is the time for which the server keeps the last fencing token. While
 	// it is, tokens grow whatever the server's clock does.
 	tokenRetention = 7 * 24 * time.Hour
-	// noteTime is the time for which the server remembers the last request of an owner
-	// after the end of its hold. It covers the retries of the Redis client and late
-	// requests.
+	// noteTime is the time for which the server keeps a note of an owner's last request.
+	// It covers the retries of the Redis client and late requests.
 	noteTime = 30 * time.Second
 )
 
 // The answers of acquire.lua.
 const (
-	replyGranted   = "granted"
-	replyBusy      = "busy"
-	replyGone      = "gone"
-	replyCancelled = "cancelled"
-	replyStale     = "stale"
+	replyGranted = "granted"
+	replyBusy    = "busy"
+	replyGone    = "gone"
+	replyStale   = "stale"
 )
 
-// acquireReply is the answer to one acquire. Granted and busy differ in kind,
-// never only in the value of a number.
+// acquireReply is the answer to one acquire.
 type acquireReply struct {
 	kind   string
-	count  int
-	token  uint64
+	hold   uint64        // of a grant: its id
+	token  uint64        // of a first grant
 	pttl   time.Duration // of a busy lock; -1ms: no expiry
 	serial uint64        // of the later request that the server has seen
-	hold   uint64        // of a fair lock: its id
 	acked  int           // replicas that confirmed, where asked for
-	copied bool          // a copy of the request may still be on its way
 }
 
 // millis rounds up, so that a lease is never shorter than requested.
@@ -67,93 +62,107 @@ func millis(d time.Duration) int64 {
 	return int64((d + time.Millisecond - 1) / time.Millisecond)
 }
 
-// sendAcquire runs the acquire script, with WAIT, in one round trip. hold is the
-// owner's hold, held times; 0 for a first one.
-func (s *state) sendAcquire(ctx context.Context, serial, hold uint64, lease time.Duration, held int) (acquireReply, error) {
-	c, k := s.c, s.names
-	keys := []string{k.lock, k.note(s.field)}
-	retention := tokenRetention
-	switch c.cfg.fencing {
-	case fencingOwn:
-		keys = append(keys, k.token)
-	case fencingRedisson:
-		keys, retention = append(keys, k.redissonToken), 0
+// tokenKey is the key of the last fencing token, and how long the server keeps it in ms.
+// A fair lock has tokens in any case.
+func (n names) tokenKey(f fencing, fair bool) (key string, retention int64) {
+	switch {
+	case f == fencingRedisson:
+		return n.redissonToken, 0
+	case f == fencingOwn || fair:
+		return n.token, millis(tokenRetention)
 	}
-	sent := &sending{serial: serial}
-	script := acquireScript
-	args := []any{millis(lease), s.field, sent, hold, held + 1, millis(noteTime), millis(retention)}
-	if s.fair {
-		script = c.script(fairAcquireScript)
-		keys, args = s.fairRequest(sent, lease)
-	}
-	return call(ctx, c, func(ctx context.Context) (acquireReply, error) {
-		var reply acquireReply
-		var err error
-		if c.cfg.acks > 0 {
-			reply, err = c.acquireAndWait(ctx, script, keys, args, sent)
-		} else {
-			cmd := sent.answered(script.EvalSha(ctx, c.rdb, keys, args...))
-			if noScript(cmd.Err()) {
-				cmd = sent.answered(script.Eval(ctx, c.rdb, keys, args...))
-			}
-			reply, err = parseAcquire(cmd)
-		}
-		if s.fair {
-			reply.hold = uint64(reply.count)
-		}
-		reply.copied = sent.open.Load() > 1
-		return reply, sent.judge(err)
-	})
+	return "", 0
 }
 
-// sending is the serial of an acquire on its way. It counts how often the Redis
-// client has written it to a connection, with retries, without an error of the
-// server as the answer. So a request that was carried out counts.
-type sending struct {
-	serial uint64
-	open   atomic.Int32
+// request is a request to acquire. It counts how often the Redis client has written it to
+// a connection, with retries, without an error of the server as the answer. So a request
+// that was carried out counts.
+type request struct {
+	serial    uint64
+	hold      uint64 // 0 for a first one
+	count     int    // holds of the owner with it
+	lease     time.Duration
+	open      atomic.Int32
+	abandoned bool // a goroutine may still write it
 }
 
 // MarshalBinary implements [encoding.BinaryMarshaler].
-func (s *sending) MarshalBinary() ([]byte, error) {
-	s.open.Add(1)
-	return strconv.AppendUint(nil, s.serial, 10), nil
+func (r *request) MarshalBinary() ([]byte, error) {
+	r.open.Add(1)
+	return strconv.AppendUint(nil, r.serial, 10), nil
 }
 
 // String implements [fmt.Stringer], for hooks that print commands.
-func (s *sending) String() string { return strconv.FormatUint(s.serial, 10) }
+func (r *request) String() string { return strconv.FormatUint(r.serial, 10) }
 
-// judge adds ErrRefused to an error that proves that no server executed the
-// request. A request that ended with a context may have executed.
-func (s *sending) judge(err error) error {
-	if err == nil || s.open.Load() > 0 || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
-		return err
-	}
-	return errors.Join(ErrRefused, err)
-}
+// isUnsent reports whether no server can have executed the request.
+func (r *request) isUnsent() bool { return r.open.Load() == 0 && !r.abandoned }
+
+// isCopied reports whether a copy of the answered request may still arrive.
+func (r *request) isCopied() bool { return r.open.Load() > 1 || r.abandoned }
 
 // answered records the answer to the last write.
-func (s *sending) answered(cmd *redis.Cmd) *redis.Cmd {
+func (r *request) answered(cmd *redis.Cmd) *redis.Cmd {
 	var refusal redis.Error
 	if errors.As(cmd.Err(), &refusal) {
-		s.open.Add(-1)
+		r.open.Add(-1)
 	}
 	return cmd
 }
 
+// sendAcquire runs the acquire script, with WAIT, in one round trip.
+func (s *state) sendAcquire(ctx context.Context, r *request) (acquireReply, error) {
+	c, script := s.c, acquireScript
+	keys := []string{s.names.lock, s.names.note(s.field)}
+	token, retention := s.names.tokenKey(c.cfg.fencing, false)
+	if token != "" {
+		keys = append(keys, token)
+	}
+	args := []any{s.field, r, r.hold, r.count, millis(r.lease), retention}
+	if s.fair {
+		script = c.script(fairAcquireScript)
+		keys, args = s.fairRequest(r)
+	}
+	reply, err := call(ctx, c, func(ctx context.Context) (acquireReply, error) {
+		if c.cfg.acks > 0 {
+			return c.acquireAndWait(ctx, script, keys, args, r)
+		}
+		cmd := evaluate(ctx, c.rdb, script, keys, args, r)
+		if len(keys) == 2 && redis.HasErrorPrefix(cmd.Err(), "TRYAGAIN") {
+			// The slot of the lock migrates. Until it has, a server takes no script with a
+			// key that is not there, and executes scripts of the lock alone.
+			cmd = evaluate(ctx, c.rdb, script, keys[:1], args, r)
+		}
+		return parseAcquire(cmd)
+	})
+	r.abandoned = r.abandoned || err != nil && !c.direct && ctx.Err() != nil
+	return reply, err
+}
+
+// evaluate runs a script, which it loads if the server does not have it.
+func evaluate(ctx context.Context, rdb redis.Scripter, script *redis.Script, keys []string, args []any, r *request) *redis.Cmd {
+	cmd := r.answered(script.EvalSha(ctx, rdb, keys, args...))
+	if isNoScript(cmd.Err()) {
+		cmd = r.answered(script.Eval(ctx, rdb, keys, args...))
+	}
+	return cmd
+}
+
+func isNoScript(err error) bool { return redis.HasErrorPrefix(err, "NOSCRIPT") }
+
 // acquireAndWait sends the script and WAIT over one connection, because WAIT
 // concerns the writes of its own connection.
-func (c *Client) acquireAndWait(ctx context.Context, script *redis.Script, keys []string, args []any, sent *sending) (acquireReply, error) {
+func (c *Client) acquireAndWait(ctx context.Context, script *redis.Script, keys []string, args []any, r *request) (acquireReply, error) {
 	cluster, ok := c.rdb.(*redis.ClusterClient)
 	if !ok {
-		return c.acquireAndWaitAt(ctx, c.rdb, script, keys, args, sent)
+		return c.acquireAndWaitAt(ctx, c.rdb, script, keys, args, r)
 	}
 	// WAIT has no key: left to itself it would go to any node.
 	master, err := cluster.MasterForKey(ctx, keys[0])
 	if err != nil {
 		return acquireReply{}, err
 	}
-	reply, err := c.acquireAndWaitAt(ctx, master, script, keys, args, sent)
+	reply, err := c.acquireAndWaitAt(ctx, master, script, keys, args, r)
 	if !redis.HasErrorPrefix(err, "MOVED") {
 		return reply, err
 	}
@@ -165,17 +174,17 @@ func (c *Client) acquireAndWait(ctx context.Context, script *redis.Script, keys 
 	if master, err = cluster.MasterForKey(ctx, keys[0]); err != nil {
 		return acquireReply{}, err
 	}
-	return c.acquireAndWaitAt(ctx, master, script, keys, args, sent)
+	return c.acquireAndWaitAt(ctx, master, script, keys, args, r)
 }
 
 // acquireAndWaitAt is acquireAndWait on one server.
-func (c *Client) acquireAndWaitAt(ctx context.Context, node redis.Cmdable, script *redis.Script, keys []string, args []any, sent *sending) (acquireReply, error) {
+func (c *Client) acquireAndWaitAt(ctx context.Context, node redis.Cmdable, script *redis.Script, keys []string, args []any, r *request) (acquireReply, error) {
 	send := func(eval func(p redis.Pipeliner) *redis.Cmd) (acquireReply, error) {
 		pipe := node.Pipeline()
 		cmd := eval(pipe)
 		wait := pipe.Do(ctx, "wait", c.cfg.acks, millis(c.cfg.acksTimeout))
 		_, _ = pipe.Exec(ctx) // each command has its own error
-		reply, err := parseAcquire(sent.answered(cmd))
+		reply, err := parseAcquire(r.answered(cmd))
 		if err != nil || reply.kind != replyGranted {
 			return reply, err
 		}
@@ -183,97 +192,121 @@ func (c *Client) acquireAndWaitAt(ctx context.Context, node redis.Cmdable, scrip
 		return reply, err
 	}
 	reply, err := send(func(p redis.Pipeliner) *redis.Cmd { return script.EvalSha(ctx, p, keys, args...) })
-	if noScript(err) {
+	if isNoScript(err) {
 		reply, err = send(func(p redis.Pipeliner) *redis.Cmd { return script.Eval(ctx, p, keys, args...) })
 	}
 	return reply, err
 }
 
-func noScript(err error) bool {
-	return redis.HasErrorPrefix(err, "NOSCRIPT")
-}
-
+// parseAcquire reads the answer of acquire.lua or fair_acquire.lua.
 func parseAcquire(cmd *redis.Cmd) (acquireReply, error) {
 	var r acquireReply
 	val, err := cmd.Slice()
 	if err != nil {
 		return r, err
 	}
-	bad := func() (acquireReply, error) { return r, fmt.Errorf("lock: acquire answered %v", val) }
-	if len(val) == 0 {
-		return bad()
+	number := func(i int) (n uint64) {
+		text, ok := val[i].(string)
+		if n, err = strconv.ParseUint(text, 10, 64); !ok || err != nil {
+			err = errors.Join(err, strconv.ErrSyntax)
+		}
+		return n
 	}
-	r.kind, _ = val[0].(string)
+	if len(val) > 0 {
+		r.kind, _ = val[0].(string)
+	}
+	ok := true
 	switch {
-	case r.kind == replyGranted && len(val) == 4:
-		count, ok1 := val[1].(int64)
-		text, ok2 := val[2].(string)
-		_, ok3 := val[3].(int64) // the rest of the lease, which the owner counts itself
-		token, err := strconv.ParseUint(text, 10, 64)
-		if !ok1 || !ok2 || !ok3 || err != nil || count < 1 {
-			return bad()
+	case r.kind == replyGranted && len(val) == 3:
+		if r.hold = number(1); err == nil {
+			r.token = number(2)
 		}
-		r.count, r.token = int(count), token
 	case r.kind == replyBusy && len(val) == 2:
-		pttl, ok := val[1].(int64)
-		if !ok {
-			return bad()
-		}
+		var pttl int64
+		pttl, ok = val[1].(int64)
 		r.pttl = time.Duration(pttl) * time.Millisecond
 	case r.kind == replyStale && len(val) == 2:
-		text, _ := val[1].(string)
-		serial, err := strconv.ParseUint(text, 10, 64)
-		if err != nil {
-			return bad()
-		}
-		r.serial = serial
-	case (r.kind == replyGone || r.kind == replyCancelled) && len(val) == 1:
+		r.serial = number(1)
 	default:
-		return bad()
+		ok = r.kind == replyGone && len(val) == 1
+	}
+	if !ok || err != nil {
+		return r, fmt.Errorf("%w: acquire answered %v", errNonsense, val)
 	}
 	return r, nil
 }
 
-// sendRelease releases all but left of the owner's holds, which are still owed so
-// much lease. found is false if the server does not know the hold.
-func (s *state) sendRelease(ctx context.Context, serial, hold uint64, left int, owed time.Duration) (found bool, err error) {
+// sendGiveBack runs the release script, which reports whether the server knew the hold.
+func (s *state) sendGiveBack(ctx context.Context, g *giveBack, left int) (found bool, err error) {
+	c, n := s.c, s.names
+	script := c.script(releaseScript)
+	keys := []string{n.lock, n.note(s.field)}
+	args := []any{s.field, g.serial, g.hold, left, n.channel, unlockMessage, millis(noteTime)}
 	if s.fair {
-		keys, args := fairKeys(s.names)
-		return s.c.sendGiveBack(ctx, s.c.script(fairReleaseScript), "released", keys, append(args, s.field, serial, hold)...)
+		script = c.script(fairReleaseScript)
+		keys, args = s.fairKeys()
+		keys = append(keys, n.note(s.field))
+		args = append(args, s.field, g.serial, g.hold, millis(noteTime))
 	}
-	return s.c.sendGiveBack(ctx, s.c.script(releaseScript), "released", s.giveBackKeys(),
-		unlockMessage, s.field, serial, hold, left, millis(owed), millis(noteTime))
-}
-
-// sendCancel takes an acquire back; the owner's other held holds are still owed so
-// much lease.
-func (s *state) sendCancel(ctx context.Context, u undo, held int, owed time.Duration) error {
-	if s.fair {
-		keys, args := fairKeys(s.names)
-		_, err := s.c.sendGiveBack(ctx, s.c.script(fairLeaveScript), "undone", keys, append(args, s.field, u.serial, millis(noteTime))...)
-		return err
-	}
-	_, err := s.c.sendGiveBack(ctx, s.c.script(cancelScript), "undone", s.giveBackKeys(),
-		unlockMessage, s.field, u.serial, held, millis(owed), millis(noteTime))
-	return err
-}
-
-func (s *state) giveBackKeys() []string {
-	return []string{s.names.lock, s.names.channel, s.names.note(s.field)}
-}
-
-// sendGiveBack runs release.lua or cancel.lua, which answers done or none.
-func (c *Client) sendGiveBack(ctx context.Context, script *redis.Script, done string, keys []string, args ...any) (found bool, err error) {
 	return call(ctx, c, func(ctx context.Context) (bool, error) {
-		val, err := script.Run(ctx, c.rdb, keys, args...).Slice()
-		switch {
-		case err != nil:
-			return false, err
-		case len(val) == 1 && val[0] == "none":
-			return false, nil
-		case len(val) == 2 && val[0] == done:
-			return true, nil
+		cmd := script.Run(ctx, c.rdb, keys, args...)
+		if !s.fair && redis.HasErrorPrefix(cmd.Err(), "TRYAGAIN") { // see sendAcquire
+			cmd = script.Run(ctx, c.rdb, keys[:1], args...)
 		}
-		return false, fmt.Errorf("lock: release answered %v", val)
+		return parseFound(cmd)
 	})
+}
+
+// parseFound reads the answer of a script that answers 1, or 0 for a hold that is not
+// there.
+func parseFound(cmd *redis.Cmd) (bool, error) {
+	val, err := cmd.Result()
+	if err == nil && val != int64(0) && val != int64(1) {
+		err = fmt.Errorf("%w: it answered %v", errNonsense, val)
+	}
+	return val == int64(1), err
+}
+
+// sendRenewals makes holds last for a lease from now, in one round trip, and fills in what
+// came of each.
+func (c *Client) sendRenewals(ctx context.Context, batch []*renewal) {
+	type answer struct {
+		held bool
+		err  error
+	}
+	answers, err := call(ctx, c, func(ctx context.Context) ([]answer, error) {
+		keys := func(r *renewal) []string { return []string{r.s.names.lock} }
+		args := func(r *renewal) []any { return []any{r.s.field, r.cur.id, millis(r.lease)} }
+		cmds := make([]*redis.Cmd, len(batch))
+		pipe := c.rdb.Pipeline()
+		for i, r := range batch {
+			cmds[i] = renewScript.EvalSha(ctx, pipe, keys(r), args(r)...)
+		}
+		_, _ = pipe.Exec(ctx) // each command has its own error
+		again := c.rdb.Pipeline()
+		for i, r := range batch {
+			if isNoScript(cmds[i].Err()) {
+				cmds[i] = renewScript.Eval(ctx, again, keys(r), args(r)...)
+			}
+		}
+		if again.Len() > 0 {
+			_, _ = again.Exec(ctx)
+		}
+		answers := make([]answer, len(batch))
+		for i, cmd := range cmds {
+			answers[i].held, answers[i].err = parseFound(cmd)
+		}
+		return answers, nil
+	})
+	for i, r := range batch {
+		a := answer{err: err}
+		if err == nil {
+			a = answers[i]
+			awaitEnd(ctx, a.err)
+		}
+		r.held, r.err = a.held, nil
+		if a.err != nil {
+			r.err = fmt.Errorf("renew lock: %w", a.err)
+		}
+	}
 }

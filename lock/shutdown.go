@@ -45,7 +45,14 @@ func (c *Client) Shutdown(ctx context.Context) error {
 		})
 	}
 	wg.Wait()
-	return errors.Join(append(errs, c.Close())...)
+	closed := make(chan error, 1)
+	go func() { closed <- c.Close() }()
+	select {
+	case err := <-closed:
+		errs = append(errs, err)
+	case <-ctx.Done(): // a request of a client without timeouts may still wait for its answer
+	}
+	return errors.Join(errs...)
 }
 
 // shutdown releases all holds of the owner, after the end of its open request. Without
@@ -58,16 +65,25 @@ func (s *state) shutdown(ctx context.Context) error {
 	}
 	defer s.leaveGate()
 	s.c.mu.Lock()
-	n := len(s.holds)
-	s.c.mu.Unlock()
-	var err error
-	if n == 0 {
-		err = retry(ctx, func() error { return s.sendUndo(ctx) })
-	} else { // releasing the last hold frees the lock, whatever the count is
-		_, err = s.giveBack(ctx, n, true)
+	g := s.open
+	if s.isHeld() {
+		s.cur.count = 1 // the others go with it
+		g = s.newRelease()
 	}
+	s.c.mu.Unlock()
+	if g == nil || g.answered {
+		return nil
+	}
+	found, err := s.send(ctx, g)
+	s.c.mu.Lock()
+	after := func() {}
+	if g.isRelease {
+		after, err = s.released(g, found, err)
+	}
+	s.c.mu.Unlock()
+	after()
 	switch {
-	case errors.Is(err, ErrNotHeld) || errors.Is(err, ErrLost):
+	case errors.Is(err, ErrNotHeld) || errors.Is(err, ErrLost) || errors.Is(err, errOverruled):
 		return nil // it has no owner
 	case err != nil:
 		return fmt.Errorf("release %q: %w", s.key.name, err)

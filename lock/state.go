@@ -1,8 +1,8 @@
 package lock
 
 import (
-	"context"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -16,74 +16,96 @@ type stateKey struct{ name, owner string }
 //
 // Client.mu guards the fields without a comment on locking.
 type state struct {
-	c     *Client
-	key   stateKey
-	names names
-	field string // the owner's field in the hash
-	draws int    // jitter drawn so far
-	last  uint64 // serial of the owner's last request
+	c      *Client
+	key    stateKey
+	names  names
+	field  string // the owner's field in the hash
+	number uint64 // of an owner that is one call; 0 for an owner with a name
+	fair   bool   // the lock is a fair one
+	draws  int    // jitter drawn so far
 
-	// gate lets one request of this owner through at a time. It is a channel,
-	// because it is held while waiting for Redis.
+	// gate lets one acquire or release of this owner through at a time. It is a
+	// channel, because it is held while waiting for Redis.
 	gate chan struct{}
 	refs int // operations that use the state
 
-	holds   []hold   // innermost last
-	giving  giving   // the release that is under way or was not answered
-	cur     *holding // the holding from 0 -> 1; nil when there is none
-	lost    bool     // cur was lost, and Unlock has not said so yet
-	renewed time.Time
-	timer   *time.Timer // fires when the lease has run out
-	undo    *undo       // an acquire that is still to be taken back
-	call    int         // the number of an owner that is one call; 0 for an owner with a name
-	fair    bool        // the lock is a fair one
-	place   *place      // in its queue; nil when the owner does not wait
+	cur    *holding  // nil without one; a lost one stays until Unlock has reported it
+	open   *giveBack // without an answer, or with one that its owner has not seen
+	late   bool      // a copy of an acquire may still arrive, and no note is to come
+	place  *place    // in the queue of a fair lock; nil when the owner does not wait
+	timer  *time.Timer
+	forget time.Time // when the client forgets a loss that no Unlock has reported; zero: never
 
-	watched bool // the watchdog has it
-	due     time.Time
-	renews  chan struct{} // closed when the renewal under way has ended
+	watched  bool // by the watchdog
+	renewing bool // a renewal is under way
+	due      time.Time
 }
 
-// hold is one level of a reentrant lock.
-type hold struct {
-	lease     time.Duration
-	renewed   bool      // by the watchdog
-	until     time.Time // end of the lease, counted from the send; renewals are not in it
-	releasing bool      // a release was sent and not answered yet
-}
-
-// validUntil is the end of the lease for its owner.
-func (h hold) validUntil() time.Time { return h.until.Add(-margin(h.lease)) }
-
-// giving is a release of the innermost holds.
-type giving struct {
-	serial uint64
-	levels int // number of holds that it gives back; 0 for no release
-}
-
-// undo is an acquire of unknown outcome with an unanswered compensation. It is
-// forgotten when its lease has run out.
-type undo struct {
-	serial uint64
-	lease  time.Duration
-}
-
-// holding is the period from the first hold to the last release.
+// holding is the period from the first hold to the last release. It has one lease. Each
+// acquire in it may raise the lease, and no release shortens it. Client.mu guards it,
+// except the fields that never change.
 type holding struct {
-	id      uint64 // serial of the acquire that began it
-	token   uint64
-	since   time.Time
-	lost    chan struct{}
-	enders  map[int]func(cause error) // called when the holding ends
+	id    uint64 // serial of the acquire that began it
+	token uint64
+	since time.Time
+	lost  chan struct{}
+
+	count   int           // holds; after a loss those that no Unlock has reported
+	renewed bool          // by the watchdog
+	span    time.Duration // the longest time from a request to the end that it gave the lease
+	until   time.Time     // end of the lease for its owner
+	enders  map[int]func(cause error)
 	nextEnd int
 	ended   bool
 	cause   error
+}
+
+// newHolding returns a holding without holds.
+func newHolding(id, token uint64) *holding {
+	return &holding{id: id, token: token, since: time.Now(), lost: make(chan struct{})}
+}
+
+// raise makes the lease last for d from the time when a request was sent, if that is
+// longer.
+func (h *holding) raise(sent time.Time, d time.Duration) {
+	if until := sent.Add(d - margin(d)); until.After(h.until) {
+		h.until = until
+	}
+	h.span = max(h.span, d)
 }
 
 // margin is the time by which an owner ends its lease before the server. It has 1% for
 // drift between the clocks, and 2ms for the granularity of expiry, but at most a quarter.
 func margin(lease time.Duration) time.Duration {
 	return min(lease/100+2*time.Millisecond, lease/4)
+}
+
+// serverEnd is the latest end of the lease on the server.
+func (h *holding) serverEnd() time.Time { return h.until.Add(margin(h.span)) }
+
+// isHeld reports whether the owner has holds that are not lost. The caller holds mu.
+func (s *state) isHeld() bool { return s.cur != nil && !s.cur.ended }
+
+// isLost reports whether the owner has lost holds that no Unlock has reported. The
+// caller holds mu.
+func (s *state) isLost() bool { return s.cur != nil && s.cur.ended }
+
+// numbers are those of the calls for one name of a lock, from 1 to last. The next call
+// gets the smallest free one, so the server keeps notes of few owners.
+type numbers struct {
+	last uint64
+	free []uint64
+}
+
+// take returns the smallest free number.
+func (n *numbers) take() uint64 {
+	if len(n.free) == 0 {
+		n.last++
+		return n.last
+	}
+	least := slices.Min(n.free)
+	n.free = slices.DeleteFunc(n.free, func(i uint64) bool { return i == least })
+	return least
 }
 
 // enter returns the state of the owner, creating it if necessary, and counts the
@@ -106,11 +128,52 @@ func (l *Reentrant) enter() (*state, error) {
 	return s, nil
 }
 
+// enterCall returns a state for a new owner that is one call, and counts the
+// caller as its only user.
+func (c *Client) enterCall(name string, fair bool) (*state, error) {
+	if name != "" {
+		name = c.cfg.prefix + name
+	}
+	n, err := newNames(name)
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return nil, ErrClosed
+	}
+	calls := c.calls[name]
+	if calls == nil {
+		calls = &numbers{}
+		c.calls[name] = calls
+	}
+	number := calls.take()
+	s := c.newState(stateKey{name, callPrefix + strconv.FormatUint(number, 10)}, n)
+	s.number, s.fair = number, fair
+	s.use()
+	return s, nil
+}
+
+// callPrefix starts the owners of [Client.Acquire]. No named owner may start with it.
+const callPrefix = ":"
+
 // newState creates the state of an owner. The caller holds mu.
 func (c *Client) newState(key stateKey, n names) *state {
 	s := &state{c: c, key: key, names: n, field: c.cfg.id + ":" + key.owner, gate: make(chan struct{}, 1)}
 	c.states[key] = s
 	return s
+}
+
+// reenter counts one more user of a state that may have been dropped.
+func (s *state) reenter() error {
+	s.c.mu.Lock()
+	defer s.c.mu.Unlock()
+	if s.c.closed {
+		return ErrClosed
+	}
+	s.use()
+	return nil
 }
 
 // use counts one more user, until leave. The caller holds mu.
@@ -128,159 +191,105 @@ func (s *state) leave() {
 	s.c.ops.Done()
 }
 
-// newSerial returns the serial of the owner's next request, greater than all
-// before. The caller holds mu.
-func (s *state) newSerial() uint64 {
-	s.last = s.c.serial.Add(1)
-	return s.last
-}
-
-// drop forgets a state without information. The caller holds mu.
+// drop forgets a state without information. The Hold of a call keeps the rest. The
+// caller holds mu.
 func (s *state) drop() {
-	told := !s.lost || s.call > 0 // a loss is kept by the Hold itself
-	if s.refs == 0 && len(s.holds) == 0 && told && s.undo == nil && s.c.states[s.key] == s {
-		delete(s.c.states, s.key)
-		if s.call > 0 {
-			s.c.calls.giveBack(s.key.name, s.call)
-		}
-	}
-}
-
-// owed is the rest of the holds' lease at now. Holds that are being released are
-// owed nothing. 0 or less means none. The caller holds mu.
-func (s *state) owed(now time.Time) time.Duration {
-	var d time.Duration
-	for _, h := range s.holds {
-		switch {
-		case h.releasing:
-		case h.renewed:
-			d = max(d, s.c.cfg.lease, h.until.Sub(now))
-		default:
-			d = max(d, h.until.Sub(now))
-		}
-	}
-	return d
-}
-
-// deadline is the end of the holds' lease for this client. It counts from the send of the
-// last request that set it, and is a margin early. A hold that is being released extends
-// nothing: its release may have arrived, and leaves the others their lease. The caller
-// holds mu.
-func (s *state) deadline() time.Time {
-	var t time.Time
-	for i, h := range s.holds {
-		if h.releasing && i > 0 {
-			continue
-		}
-		if until := h.validUntil(); until.After(t) {
-			t = until
-		}
-		if !h.renewed {
-			continue
-		}
-		if until := s.renewed.Add(-margin(s.c.cfg.lease)); until.After(t) {
-			t = until
-		}
-	}
-	return t
-}
-
-// kept reports whether the watchdog must renew. The caller holds mu.
-func (s *state) kept() bool {
-	for _, h := range s.holds {
-		if h.renewed && !h.releasing {
-			return true
-		}
-	}
-	return false
-}
-
-// stopRenewing lets renewed holds last until their latest renewal ends, unless
-// more than levels are held. The caller holds mu.
-func (s *state) stopRenewing(levels int) {
-	held := 0
-	for _, h := range s.holds {
-		if !h.releasing {
-			held++
-		}
-	}
-	if held > levels {
+	call := s.number > 0
+	idle := s.cur == nil || call && s.cur.ended
+	settled := s.open == nil || call && s.open.answered
+	if s.refs > 0 || !idle || !settled || s.c.states[s.key] != s {
 		return
 	}
-	for i := range s.holds {
-		h := &s.holds[i]
-		if h.renewed && s.renewed.After(h.until) {
-			h.until = s.renewed
+	delete(s.c.states, s.key)
+	if s.timer != nil {
+		s.timer.Stop()
+	}
+	if calls := s.c.calls[s.key.name]; call {
+		calls.free = append(calls.free, s.number)
+		if len(calls.free) == int(calls.last) {
+			delete(s.c.calls, s.key.name)
 		}
-		h.renewed = false
+	}
+}
+
+// settle updates watchdog and timer after every change of the holding or of what is open.
+// The caller holds mu.
+func (s *state) settle() {
+	s.c.dog.watch(s, s.isHeld() && s.cur.renewed)
+	var next time.Time
+	switch {
+	case s.isHeld():
+		next = s.cur.until
+	case s.isLost():
+		next = s.forget
+	case s.open != nil && s.open.answered:
+		next = s.open.until
+	}
+	switch {
+	case next.IsZero() && s.timer != nil:
+		s.timer.Stop()
+	case next.IsZero():
+	case s.timer == nil:
+		s.timer = time.AfterFunc(time.Until(next), s.expire)
+	default:
+		s.timer.Reset(time.Until(next))
+	}
+}
+
+// expire ends what is over by the clock: the holding, and later the memory of it.
+func (s *state) expire() {
+	after := func() {}
+	s.c.mu.Lock()
+	now := time.Now()
+	switch {
+	case s.isHeld() && !now.Before(s.cur.until):
+		after = s.loseByClock()
+	case s.isLost() && !s.forget.IsZero() && !now.Before(s.forget):
+		s.cur = nil
+	}
+	if s.open != nil && s.open.answered && !now.Before(s.open.until) {
+		s.open = nil
 	}
 	s.settle()
-}
-
-// settle updates timer and watchdog after every change of the holds. The caller
-// holds mu.
-func (s *state) settle() {
-	s.c.dog.watch(s, s.kept())
-	if len(s.holds) == 0 {
-		if s.timer != nil {
-			s.timer.Stop()
-			s.timer = nil
-		}
-		return
-	}
-	d := time.Until(s.deadline())
-	if s.timer == nil {
-		s.timer = time.AfterFunc(d, s.expire)
-	} else {
-		s.timer.Reset(d)
-	}
-}
-
-// expire runs when the deadline may have passed.
-func (s *state) expire() {
-	s.c.mu.Lock()
-	if len(s.holds) == 0 || time.Now().Before(s.deadline()) {
-		s.c.mu.Unlock()
-		return
-	}
-	after := s.loseByClock()
 	s.drop()
 	s.c.mu.Unlock()
 	after()
 }
 
-// loseByClock ends the holding as lost before the server has reported it. It notifies the
-// server, once and in the background, because no caller works under the lock any more.
-// The caller holds mu, and calls after without it.
+// loseByClock ends the holding as lost before the server has reported it. The server's
+// lease frees the lock, which a copy of the acquire must not take again. The caller holds
+// mu, and calls after without it.
 func (s *state) loseByClock() (after func()) {
-	cur, serial := s.cur, s.newSerial()
+	cur := s.cur
 	tell := s.lose()
-	if !s.lost || s.c.closed {
+	if !s.late || s.c.closed {
 		return tell
 	}
 	s.c.ops.Add(1)
 	return func() {
+		defer s.c.ops.Done()
 		tell()
-		go func() {
-			defer s.c.ops.Done()
-			ctx, cancel := context.WithTimeout(s.c.life, s.c.cfg.unlockTimeout)
-			defer cancel()
-			_, _ = s.sendRelease(ctx, serial, cur.id, 0, 0) // else the lease frees it
-		}()
+		s.takeBack(&request{hold: cur.id, count: 1, lease: noteTime}, true)
 	}
 }
 
-// lose ends the holding, of at least one hold, as lost; an unanswered last release
-// counts as executed instead. The caller holds mu, and calls after without it.
+// lose ends the holding as lost. The caller holds mu, and calls after without it.
 func (s *state) lose() (after func()) {
-	cur, released := s.cur, s.holds[0].releasing
-	s.holds, s.giving = nil, giving{}
-	s.settle()
-	if released {
-		s.cur = nil
-		return cur.end(ErrNotHeld)
+	if s.forget = (time.Time{}); !s.cur.renewed { // its owner may have left it to its lease
+		s.forget = time.Now().Add(s.c.cfg.lease)
 	}
-	s.lost = true
+	if g := s.open; g != nil && g.isRelease && g.released == nil {
+		s.open = nil
+		s.cur.count++ // no Unlock has reported its release
+	}
+	after = s.endAsLost(s.cur)
+	s.settle()
+	return after
+}
+
+// endAsLost ends a holding, which the state may no longer have. The caller holds mu, and
+// calls after without it.
+func (s *state) endAsLost(cur *holding) (after func()) {
 	close(cur.lost)
 	end := cur.end(ErrLost)
 	return func() {
@@ -317,13 +326,12 @@ func (s *state) onEnd(cur *holding, f func(cause error)) (remove func(), cause e
 	if cur == nil {
 		cur = s.cur
 	}
-	if cur == nil {
+	switch {
+	case cur == nil:
 		return nil, ErrNotHeld
-	}
-	if cur.ended {
+	case cur.ended:
 		return nil, cur.cause
-	}
-	if cur.enders == nil {
+	case cur.enders == nil:
 		cur.enders = make(map[int]func(error))
 	}
 	i := cur.nextEnd
@@ -348,7 +356,7 @@ func (c *Client) holdings(name string) []taken {
 	defer c.mu.Unlock()
 	var held []taken
 	for key, s := range c.states {
-		if key.name == name && len(s.holds) > 0 {
+		if key.name == name && s.isHeld() {
 			held = append(held, taken{s, s.cur})
 		}
 	}
@@ -361,7 +369,7 @@ func (c *Client) forced(held []taken) {
 	for _, t := range held {
 		after := func() {}
 		c.mu.Lock()
-		if t.s.cur == t.cur && len(t.s.holds) > 0 {
+		if t.s.cur == t.cur && !t.cur.ended {
 			after = t.s.lose()
 			t.s.drop()
 		}

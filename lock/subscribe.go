@@ -60,6 +60,17 @@ type waiter struct {
 	wake    chan struct{} // holds one wake-up
 	first   chan struct{} // closed when all that came before it have left
 	woken   bool          // the caller's: a wake-up was taken, and no poll has followed
+	quiet   bool          // a confirmation of the subscription does not wake it
+}
+
+// leads reports whether the waiter polls for all waiters of its channel.
+func (w *waiter) leads() bool {
+	select {
+	case <-w.first:
+		return true
+	default:
+		return false
+	}
 }
 
 // subConn is one connection. Guarded by hub.mu, except ps and ended.
@@ -90,8 +101,8 @@ const pong = ""
 // join adds a waiter to a channel. ready means that it must poll once more now: it
 // is the first, and the subscription is already confirmed; otherwise the
 // confirmation wakes the first. Client.begin counts the caller.
-func (h *hub) join(channel string) (w *waiter, ready bool) {
-	w = &waiter{hub: h, channel: channel, wake: make(chan struct{}, 1), first: make(chan struct{})}
+func (h *hub) join(channel string, quiet bool) (w *waiter, ready bool) {
+	w = &waiter{hub: h, channel: channel, quiet: quiet, wake: make(chan struct{}, 1), first: make(chan struct{})}
 	h.mu.Lock()
 	h.waiters[channel] = append(h.waiters[channel], w)
 	delete(h.idle, channel)
@@ -139,9 +150,7 @@ func (h *hub) left(w *waiter, granted bool) (last bool) {
 // lead makes a waiter the one that polls for all waiters of its channel. The caller
 // holds mu.
 func (w *waiter) lead() {
-	select {
-	case <-w.first: // it came from another node
-	default:
+	if !w.leads() { // else it came from another node
 		close(w.first)
 	}
 }
@@ -265,7 +274,7 @@ func (h *hub) connect() error {
 	for _, ch := range channels {
 		conn.sent[ch], conn.pending[ch] = true, true
 	}
-	conn.ps = h.c.rdb.Subscribe(ctx) // does nothing yet
+	conn.ps = h.c.user.Subscribe(ctx) // does nothing yet
 	if err := conn.subscribe(ctx, channels...); err != nil {
 		conn.ps.Close()
 		return err
@@ -394,7 +403,9 @@ func (h *hub) read(conn *subConn) {
 			case h.conn != conn:
 			case msg.Kind == "subscribe" || msg.Kind == "ssubscribe":
 				h.acked[msg.Channel] = true
-				h.wake(msg.Channel, 1)
+				if all := h.waiters[msg.Channel]; len(all) > 0 && !all[0].quiet {
+					h.wake(msg.Channel, 1)
+				}
 			case conn.sent[msg.Channel]: // an unrequested unsubscription: the slot has moved
 				delete(conn.sent, msg.Channel)
 				delete(h.acked, msg.Channel)

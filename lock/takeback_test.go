@@ -16,10 +16,7 @@ func TestLock_isTakenBackFromASlowServer(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		ctx := t.Context()
 		l := w.clientOn(w.redis(noRetries), lock.WithUnlockTimeout(10*time.Second)).NewLock("orders", "a")
-		w.dropReply("orders", 1)
-		_, err := l.TryLock(ctx)
-		wantErr(t, "lost answer", err, lock.ErrUnknown) // the server has the script from here on
-		w.drop.Store(nil)
+		w.loadScripts()
 		var wg sync.WaitGroup
 		for range 5 { // connections that the requests below find
 			wg.Go(func() { must[bool](t)(l.IsLocked(ctx)) })
@@ -55,8 +52,11 @@ func TestAcquire_usesTheNumberAgain(t *testing.T) {
 	}
 	for name, use := range map[string]func(t *testing.T, w *world, c *lock.Client){
 		"taken back at once": func(t *testing.T, w *world, c *lock.Client) {
-			w.dropReply("orders", 1)
+			w.loadScripts()
+			w.loseAnswers("holdfast_lock_note:{orders}:client-1::1 client-1")
 			unanswered(t, c)
+			w.drop.Store(nil)
+			time.Sleep(time.Second)
 		},
 		"taken back after the call": func(t *testing.T, w *world, c *lock.Client) {
 			w.hung.Store(true)
@@ -69,7 +69,7 @@ func TestAcquire_usesTheNumberAgain(t *testing.T) {
 			unanswered(t, c)
 			time.Sleep(10 * time.Second)
 			w.hung.Store(false)
-			time.Sleep(2 * time.Second)
+			time.Sleep(3 * time.Second)
 		},
 		"never taken back": func(t *testing.T, w *world, c *lock.Client) {
 			w.hung.Store(true)
@@ -129,7 +129,7 @@ func TestFair_takesAPlaceBackOnce(t *testing.T) {
 			w.setLatency(100 * time.Millisecond)
 			start := time.Now()
 			_, err := l.Acquire(ctx, lock.Wait(50*time.Millisecond))
-			if !errors.Is(err, lock.ErrBusy) && !errors.Is(err, lock.ErrUnknown) {
+			if !errors.Is(err, lock.ErrBusy) && !errors.Is(err, lock.ErrUnknown) && !errors.Is(err, lock.ErrRefused) {
 				t.Fatal(err)
 			}
 			took := time.Since(start)
@@ -144,73 +144,6 @@ func TestFair_takesAPlaceBackOnce(t *testing.T) {
 			if before > 2 && (sent != 2 || took > 160*time.Millisecond) {
 				t.Errorf("%d requests in %v, want the one for a place and the one that gives it up", sent, took)
 			}
-		}
-	})
-}
-
-// The caller's context ends while requests to the members are open. They may have been
-// carried out, and the error says so.
-func TestRedLock_contextEndsDuringARound(t *testing.T) {
-	inBubble(t, func(t *testing.T, w *world) {
-		c := w.client()
-		var members []lock.Locker
-		for _, name := range []string{"one", "two", "three"} {
-			l := c.NewLock(name, "a")
-			must[bool](t)(l.IsLocked(t.Context()))
-			members = append(members, l)
-		}
-		w.hung.Store(true)
-		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-		defer cancel()
-		_, err := lock.NewRedLock(members...).Lock(ctx)
-		if !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, lock.ErrUnknown) {
-			t.Errorf("got %v, want the end of the context, and an unknown outcome", err)
-		}
-		w.hung.Store(false)
-	})
-}
-
-// A member whose client is closed does not keep the group from its release.
-func TestRedLock_unlockWithAClosedMember(t *testing.T) {
-	inBubble(t, func(t *testing.T, w *world) {
-		ctx := t.Context()
-		c, third := w.client(), w.client()
-		must[lock.Grant](t)(w.client().NewLock("three", "b").Lock(ctx))
-		group := lock.NewRedLock(c.NewLock("one", "a"), c.NewLock("two", "a"), third.NewLock("three", "a"))
-		must[lock.Grant](t)(group.TryLock(ctx))
-		if err := third.Close(); err != nil {
-			t.Fatal(err)
-		}
-		must[int](t)(group.Unlock(ctx))
-		if w.server.Exists("one") || w.server.Exists("two") {
-			t.Error("a member is still held")
-		}
-	})
-}
-
-// The release of a group also takes back an unknown acquire of a member. It notifies that
-// member at once if its server answers again.
-func TestRedLock_unlockTakesBackAnOpenAcquire(t *testing.T) {
-	inBubble(t, func(t *testing.T, w *world) {
-		ctx := t.Context()
-		other := newWorld(t)
-		defer other.server.Close()
-		c := w.client()
-		third := other.clientOn(other.redis(noRetries), lock.WithUnlockTimeout(time.Second)).NewLock("three", "a")
-		must[lock.Grant](t)(third.Lock(ctx))
-		must[int](t)(third.Unlock(ctx)) // the server has the scripts from here on
-		other.dropReply("three", 1)
-		time.AfterFunc(1500*time.Microsecond, func() { other.hung.Store(true) }) // its compensation does not arrive
-		group := lock.NewRedLock(c.NewLock("one", "a"), c.NewLock("two", "a"), third)
-		must[lock.Grant](t)(group.TryLock(ctx))
-		time.Sleep(1500 * time.Millisecond) // the tries are over, and the next one is to come
-		other.hung.Store(false)
-		if !other.server.Exists("three") {
-			t.Fatal("the acquire was not carried out: the test shows nothing")
-		}
-		must[int](t)(group.Unlock(ctx))
-		if other.server.Exists("three") {
-			t.Error("the third member is held after the release")
 		}
 	})
 }

@@ -172,33 +172,51 @@ func (l *link) Write(b []byte) (int, error) {
 	}
 }
 
+// Close ends the reads. All writes arrive.
 func (l *link) Close() error {
 	l.once.Do(func() { close(l.closed) })
-	return l.Conn.Close()
+	return l.Conn.SetReadDeadline(time.Unix(1, 0))
 }
+
+// SetWriteDeadline does nothing, as a write succeeds at once.
+func (l *link) SetWriteDeadline(time.Time) error { return nil }
+
+func (l *link) SetDeadline(t time.Time) error { return l.Conn.SetReadDeadline(t) }
 
 // carry takes what was written to the server.
 func (l *link) carry() {
+	defer l.Conn.Close()
 	for {
+		select {
+		case p := <-l.out:
+			l.arrive(p)
+			continue
+		default:
+		}
 		select {
 		case <-l.closed:
 			return
 		case p := <-l.out:
-			time.Sleep(time.Until(p.arrives))
-			if l.w.hung.Load() || l.mute.Load() {
-				continue // into the void
-			}
-			if strings.Contains(string(p.data), "subscribe") {
-				l.subs.Store(true)
-			}
-			if drop := l.w.drop.Load(); drop != nil {
-				if args := parse(string(p.data)); len(args) > 0 && (*drop)(args[0], args[1:]) {
-					l.lose.Store(true)
-				}
-			}
-			l.Conn.Write(p.data)
+			l.arrive(p)
 		}
 	}
+}
+
+// arrive brings a packet to the server.
+func (l *link) arrive(p packet) {
+	time.Sleep(time.Until(p.arrives))
+	if l.w.hung.Load() || l.mute.Load() {
+		return // into the void
+	}
+	if strings.Contains(string(p.data), "subscribe") {
+		l.subs.Store(true)
+	}
+	if drop := l.w.drop.Load(); drop != nil {
+		if args := parse(string(p.data)); len(args) > 0 && (*drop)(args[0], args[1:]) {
+			l.lose.Store(true)
+		}
+	}
+	l.Conn.Write(p.data)
 }
 
 // reset makes a closed pipe look like a connection that the peer has closed.
@@ -211,6 +229,11 @@ func reset(err error) error {
 
 func (l *link) Read(b []byte) (int, error) {
 	n, err := l.Conn.Read(b)
+	select {
+	case <-l.closed:
+		return 0, io.EOF
+	default:
+	}
 	if err == nil && (l.lose.Load() || l.mute.Load()) {
 		l.Close()
 		return 0, io.EOF
@@ -319,18 +342,13 @@ func (e entry) releases() bool {
 	return e.script() && strings.Contains(strings.Join(e.args, " "), "redisson_lock__channel")
 }
 
-// renews returns the locks that the entry renews; none if it is something else.
-func (e entry) renews() []string {
+// renews returns the lock that the entry renews or extends; "" if it is something else.
+func (e entry) renews() string {
 	if !e.script() {
-		return nil
+		return ""
 	}
-	keys, err := strconv.Atoi(e.args[1])
-	if err != nil || keys%2 == 1 || len(e.args) != 3+3*keys {
-		return nil
+	if len(e.args) != 6 || e.args[1] != "1" {
+		return ""
 	}
-	var names []string
-	for i := 2; i < 2+keys; i += 2 {
-		names = append(names, e.args[i])
-	}
-	return names
+	return e.args[2]
 }

@@ -15,10 +15,10 @@ var counting = openings{
 		var off atomic.Bool
 		return &wire{
 			before: func(_ context.Context, r *request) bool {
-				return r.script != renewScript || !off.Load() || r.answer(renewedAll(r))
+				return r.script != renewScript || !off.Load() || r.answer(int64(1))
 			},
 			after: func(r *request) {
-				if r.is(releaseScript, "released") || r.is(acquireScript, "granted") {
+				if r.released() || r.is(acquireScript, "granted") {
 					off.Store(r.script == releaseScript)
 				}
 			},
@@ -29,9 +29,7 @@ var counting = openings{
 			edits: p.edits,
 			before: func(_ context.Context, r *request) bool {
 				if r.script == renewScript {
-					for i := range r.keys / 2 {
-						r.setArg(4*i+5, p.Lease.Milliseconds())
-					}
+					r.setArg(3, p.Lease.Milliseconds())
 				}
 				return true
 			},

@@ -3,6 +3,7 @@ package gallery
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -57,7 +58,7 @@ var renewals = openings{
 			mu.Lock()
 			defer mu.Unlock()
 			n++
-			return n%3 == 0 || r.answer(renewedAll(r))
+			return n%3 == 0 || r.answer(int64(1))
 		}}
 	}),
 }
@@ -83,24 +84,34 @@ func renewedUntil(over func(r *request, flag *atomic.Bool) bool) opening {
 // script that the server does not know.
 func failed(r *request) bool { return r.Err() != nil && !redis.HasErrorPrefix(r.Err(), "NOSCRIPT") }
 
-// renewedAll is the answer of a server that renewed all of a batch.
-func renewedAll(r *request) []any {
-	all := make([]any, r.keys/2)
-	for i := range all {
-		all[i] = int64(1)
-	}
-	return all
-}
-
 // survivors are the mistakes of watchdogs that live too long.
 var survivors = openings{
 	"renewal-survives-failed-release": haunted(func(r *request) (begins, ends bool) {
-		return r.script == releaseScript && failed(r), r.is(releaseScript, "released")
-	}, nil),
+		return r.script == releaseScript && failed(r), r.released()
+	}, releaseOnce),
 	"renewal-outlives-cancelled-acquire": haunted(func(r *request) (begins, ends bool) {
-		return r.script == cancelScript, false
+		return r.takesBack(), false
 	}, dropCancel),
 	"renewal-survives-close": closesLate,
+}
+
+// releaseOnce is a wire on which no release is sent again.
+func releaseOnce(Process) *wire {
+	var mu sync.Mutex
+	sent := map[string]bool{} // by field and serial
+	return &wire{before: func(_ context.Context, r *request) bool {
+		if r.script != releaseScript || r.Name() == "eval" {
+			return true
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		request := fmt.Sprint(r.arg(1), r.arg(2))
+		if sent[request] {
+			return r.fail(errNotSent)
+		}
+		sent[request] = true
+		return true
+	}}
 }
 
 // haunted is a base whose holds a stray renewer renews. It begins with one answer, and
@@ -120,7 +131,7 @@ func haunted(turns func(r *request) (begins, ends bool), under func(Process) *wi
 				if !begins && !ends {
 					return
 				}
-				key, field := r.key(1), r.arg(2).(string)
+				key, field := r.key(1), r.arg(1).(string)
 				mu.Lock()
 				defer mu.Unlock()
 				if stop := ghosts[field]; stop != nil {

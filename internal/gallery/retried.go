@@ -16,6 +16,6 @@ var retried = openings{
 // dropCancel is a wire on which no acquire is taken back.
 func dropCancel(Process) *wire {
 	return &wire{before: func(_ context.Context, r *request) bool {
-		return r.script != cancelScript || r.answer([]any{"none"})
+		return !r.takesBack() || r.answer(int64(0))
 	}}
 }

@@ -14,7 +14,7 @@ var sentinels = openings{
 	"lease-divided-by-thousand": wired(func(Process) *wire {
 		return &wire{before: func(_ context.Context, r *request) bool {
 			if r.script == acquireScript {
-				r.setArg(1, max(r.arg(1).(int64)/1000, 1))
+				r.setArg(5, max(r.arg(5).(int64)/1000, 1))
 			}
 			return true
 		}}

@@ -8,11 +8,10 @@ import (
 	"github.com/holdfast-go/holdfast/lock"
 )
 
-// combined are the reference MultiLock or RedLock on members of the gallery's
-// own.
+// combined are groups of members of the gallery's own.
 type combined struct {
 	p      Process
-	all    bool // a MultiLock
+	all    bool // the group needs all of them
 	member func(i int, name, thread string) lock.Locker
 	// phantoms are members that only seem to be.
 	phantoms []lock.Locker
@@ -25,11 +24,11 @@ func (c combined) Locker(name, thread string) lock.Locker {
 	for i := range c.p.Clients {
 		members = append(members, c.member(i, name, thread))
 	}
-	opts := lock.GroupOptions{Rand: c.p.Stream("rounds", thread)}
+	g := &group{members: members, need: len(members)/2 + 1, rand: c.p.Stream("rounds", thread)}
 	if c.all {
-		return lock.NewMultiLockWith(opts, members...)
+		g.need = len(members)
 	}
-	return lock.NewRedLockWith(opts, members...)
+	return g
 }
 
 // Close implements [Locks].

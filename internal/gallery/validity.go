@@ -2,8 +2,6 @@ package gallery
 
 import (
 	"context"
-	"errors"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -107,23 +105,21 @@ func wait(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// lateQuorum is a RedLock that waits for every member however long it takes,
-// and believes the late ones. validity is the lease that a member then has got,
-// of one that was asked for, and took so long to get.
+// lateQuorum is a RedLock of set-px-lua that waits for every member however long it takes,
+// and believes the late ones. validity is the lease that a member then has got, of one
+// that was asked for, and took so long to get.
 func lateQuorum(validity func(lease, took time.Duration) time.Duration) opening {
-	return grouped(false, func(p Process) func(f *face) {
-		return func(f *face) {
-			f.acquire = func(ctx context.Context, a lock.Acquire, forever bool) (lock.Grant, error) {
+	return func(p Process) (Locks, error) {
+		return combined{p: p, member: func(i int, name, thread string) lock.Locker {
+			of := p
+			of.Clients = p.Clients[i : i+1]
+			base := smallLocks{of, func(*small) {}}.Locker(name, thread)
+			return &face{base: base, acquire: func(ctx context.Context, a lock.Acquire, forever bool) (lock.Grant, error) {
 				sent := time.Now()
-				g, err := asked(context.WithoutCancel(ctx), f.base, a, forever)
-				// The member itself has seen that the answer is late. It calls that
-				// unknown, as it does an answer that never came.
-				if errors.Is(err, lock.ErrUnknown) && strings.Contains(err.Error(), "came after the lease") {
-					g, err = lock.Grant{Count: 1, Lease: p.Lease, Renewed: true}, nil
-				}
+				g, err := asked(context.WithoutCancel(ctx), base, a, forever)
 				g.Lease = validity(g.Lease, time.Since(sent))
 				return g, err
-			}
-		}
-	})
+			}}
+		}}, nil
+	}
 }

@@ -29,7 +29,7 @@ func blindAfterBusy(Process) *wire {
 	var mu sync.Mutex
 	waiters := map[string]*waiter{}
 	of := func(r *request) *waiter {
-		field := r.arg(2).(string)
+		field := r.arg(1).(string)
 		if waiters[field] == nil {
 			waiters[field] = &waiter{}
 		}

@@ -13,18 +13,17 @@ import (
 	"github.com/holdfast-go/holdfast/lock"
 )
 
-// The scripts that locks send, by what their first line begins with.
+// The scripts that locks send, by what they say about themselves.
 const (
 	acquireScript  = "-- Takes one hold."
-	releaseScript  = "-- Gives holds back;"
-	cancelScript   = "-- Takes back an acquire"
-	renewScript    = "-- Renews many locks"
+	releaseScript  = "-- Gives holds back,"
+	renewScript    = "-- Makes a hold last"
 	textbookScript = "-- Deletes the lock if the owner"
 )
 
 // scriptNames are the scripts whose edits mutants.yaml has, by its names for them.
 var scriptNames = map[string]string{
-	"acquire": acquireScript, "release": releaseScript, "take-back": cancelScript, "renew": renewScript, FairQueue: FairQueue,
+	"acquire": acquireScript, "release": releaseScript, "take-back": releaseScript, "renew": renewScript, FairQueue: FairQueue,
 }
 
 // edit replaces a piece of a script, everywhere in it.
@@ -90,6 +89,15 @@ func (r *request) reply() []any {
 	}
 	list, _ := cmd.Val().([]any)
 	return list
+}
+
+// takesBack reports whether a request takes back a first acquire.
+func (r *request) takesBack() bool { return r.script == releaseScript && r.arg(3) == uint64(0) }
+
+// released reports whether a request has released a hold.
+func (r *request) released() bool {
+	cmd, ok := r.Cmder.(*redis.Cmd)
+	return ok && r.script == releaseScript && cmd.Err() == nil && cmd.Val() == int64(1)
 }
 
 // is reports whether a script was run and its answer begins with word.
@@ -190,8 +198,8 @@ func sha(src string) string {
 }
 
 func scriptOf(src string) string {
-	for _, s := range []string{acquireScript, releaseScript, cancelScript, renewScript, textbookScript} {
-		if strings.HasPrefix(src, s) {
+	for _, s := range []string{acquireScript, releaseScript, renewScript, textbookScript} {
+		if strings.Contains(src, s) {
 			return s
 		}
 	}
@@ -211,6 +219,9 @@ func wired(newWire func(p Process) *wire) opening {
 
 func hook(p Process, newWire func(p Process) *wire) {
 	for _, rdb := range p.Clients {
+		if rdb, ok := rdb.(*redis.Client); ok {
+			rdb.Options().ContextTimeoutEnabled = true // else the lock leaves hooks aside
+		}
 		rdb.AddHook(newWire(p))
 	}
 }

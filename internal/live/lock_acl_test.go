@@ -32,7 +32,7 @@ func rulesOfPage(t *testing.T) []string {
 // useLocks does all that the package can do on one server, and returns the first
 // error. Waiters are woken by a message, or not in time.
 func useLocks(ctx context.Context, addr string) error {
-	rdb := redis.NewClient(&redis.Options{Addr: addr, Username: "locks", Password: "secret", MaxRetries: -1})
+	rdb := redis.NewClient(&redis.Options{Addr: addr, Username: "locks", Password: "secret", MaxRetries: -1, ContextTimeoutEnabled: true})
 	defer rdb.Close()
 	var seen scripts
 	rdb.AddHook(&seen)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -54,14 +53,12 @@ var builtIn = []*Lock{
 	{
 		name: "multi", summary: "the reference lock on all of three independent primaries", Groups: 3,
 		Claims: groupClaims, numbers: referenceNumbers, Habits: Habits{Scripts: true},
-		Open: openQuorum(3, func(e Environment, thread string, members []lock.Locker) lock.Locker {
-			return lock.NewMultiLockWith(groupOptions(e, thread), members...)
-		}), CheckName: lock.CheckName, Keeps: keepsNothing,
+		Open: openGroup(3, lock.NewMultiLock), CheckName: lock.CheckName, Keeps: keepsNothing,
 	},
 	{
 		name: "redlock", summary: "the reference lock on a majority of five independent primaries", Groups: 5, quorum: 3,
 		Claims: groupClaims, numbers: referenceNumbers, Habits: Habits{Scripts: true},
-		Open: openRedLock(3), CheckName: lock.CheckName, Keeps: keepsNothing,
+		Open: openGroup(3, lock.NewRedLock), CheckName: lock.CheckName, Keeps: keepsNothing,
 	},
 	{
 		name: "fenced", summary: "the reference lock with a fencing token, which the resource checks", Groups: 1,
@@ -71,7 +68,7 @@ var builtIn = []*Lock{
 	},
 	{
 		name: "fair", summary: "the reference lock that is fair: granted in order of arrival and handed on, with a fencing token", Groups: 1,
-		Claims:  referenceClaims(func(c *history.Claims) { c.Reentrant, c.LeasePerHold, c.Fencing, c.Fairness = false, false, true, true }),
+		Claims:  referenceClaims(func(c *history.Claims) { c.Reentrant, c.Fencing, c.Fairness = false, true, true }),
 		numbers: referenceNumbers, Habits: Habits{Scripts: true}, // a dead waiter gets the lock before it is free again
 		Open: openFair, CheckName: lock.CheckName, Keeps: keepsToken,
 	},
@@ -83,7 +80,7 @@ var builtIn = []*Lock{
 func smallRedLock() *Lock {
 	s := *MustFind("redlock")
 	s.Like, s.name, s.summary = s.name, smallRedLockName, "the reference lock on a majority of three independent primaries"
-	s.Groups, s.quorum, s.Open = 3, 2, openRedLock(2)
+	s.Groups, s.quorum, s.Open = 3, 2, openGroup(2, lock.NewRedLock)
 	return &s
 }
 
@@ -122,7 +119,7 @@ func textbookNumbers(s Setting) history.Terms {
 func referenceClaims(but func(*history.Claims)) history.Claims {
 	c := history.Claims{
 		Waits: true, Cancels: true, Closes: true, Reentrant: true, Lease: true, Explicit: true, Renewal: true, LostSign: true,
-		TakesBack: true, LeasePerHold: true, Extends: true, ShutsDown: true, Messages: true,
+		TakesBack: true, Extends: true, ShutsDown: true, Messages: true,
 	}
 	if but != nil {
 		but(&c)
@@ -190,12 +187,10 @@ func (s renewSession) Locker(name, thread string) lock.Locker {
 }
 func (s renewSession) Close() error { return s.renewer.Close() }
 
-// referenceSession is one or several clients of the reference lock.
+// referenceSession is a client of the reference lock.
 type referenceSession struct {
 	env     Environment
-	members []*lock.Client
-	combine func(e Environment, thread string, members []lock.Locker) lock.Locker // nil for a single one
-	needed  int                                                                   // members that a release needs
+	clients []*lock.Client // one
 }
 
 func openReference(with ...func(Environment) lock.Option) func(Environment) (Session, error) {
@@ -204,56 +199,29 @@ func openReference(with ...func(Environment) lock.Option) func(Environment) (Ses
 		for _, w := range with {
 			opts = append(opts, w(e))
 		}
-		return newReferenceSession(e, 1, nil, opts...)
+		clients, err := newClients(e, e.Process, "0", opts...)
+		return &referenceSession{env: e, clients: clients}, err
 	}
-}
-
-func openQuorum(needed int, combine func(Environment, string, []lock.Locker) lock.Locker) func(Environment) (Session, error) {
-	return func(e Environment) (Session, error) { return newReferenceSession(e, needed, combine) }
-}
-
-func openRedLock(needed int) func(Environment) (Session, error) {
-	return openQuorum(needed, func(e Environment, thread string, members []lock.Locker) lock.Locker {
-		return lock.NewRedLockWith(groupOptions(e, thread), members...)
-	})
-}
-
-func newReferenceSession(e Environment, needed int, combine func(Environment, string, []lock.Locker) lock.Locker, opts ...lock.Option) (Session, error) {
-	s := &referenceSession{env: e, combine: combine, needed: needed}
-	for i, rdb := range e.Clients {
-		rng := random.Stream(e.Seed, "lock", e.Process, fmt.Sprint(i))
-		c, err := lock.New(rdb, append([]lock.Option{lock.WithID(e.Process), lock.WithWatchdogTimeout(e.Lease),
-			lock.WithSafetyPoll(cmp.Or(e.Poll, Scaled(DefaultSafetyPoll, e.Scale))), lock.WithUnlockTimeout(Scaled(unlockTimeout, e.Scale)),
-			lock.WithRand(rng)}, slices.Concat(opts, e.options)...)...)
-		if err != nil {
-			return nil, err
-		}
-		s.members = append(s.members, c)
-	}
-	return s, nil
 }
 
 func (s *referenceSession) Identity(thread string) string { return identityOf(s.env.Process, thread) }
 
 func (s *referenceSession) Locker(name, thread string) lock.Locker {
-	members := make([]lock.Locker, len(s.members))
-	for i, c := range s.members {
-		members[i] = c.NewLock(name, thread)
-	}
-	if s.combine == nil {
-		return members[0]
-	}
-	return s.combine(s.env, thread, members)
+	return s.clients[0].NewLock(name, thread)
 }
 
-func groupOptions(e Environment, thread string) lock.GroupOptions {
-	return lock.GroupOptions{Rand: random.Stream(e.Seed, "rounds", e.Process, thread)}
-}
+// Shutdown implements [Leaver].
+func (s *referenceSession) Shutdown(ctx context.Context) error { return shutdown(ctx, s.clients, 1) }
 
-// Shutdown implements [Leaver]. Like an unlock, it succeeds if so many members release
-// that another owner can have the lock.
-func (s *referenceSession) Shutdown(ctx context.Context) error {
-	return shutdown(ctx, s.members, s.needed)
+// Close implements [Session].
+func (s *referenceSession) Close() error { return closeAll(s.clients) }
+
+func closeAll(clients []*lock.Client) error {
+	var errs []error
+	for _, c := range clients {
+		errs = append(errs, c.Close())
+	}
+	return errors.Join(errs...)
 }
 
 // shutdown shuts clients down concurrently: each may wait for its server. needed of them
@@ -270,15 +238,4 @@ func shutdown(ctx context.Context, clients []*lock.Client, needed int) error {
 		return nil
 	}
 	return errors.Join(failed...)
-}
-
-// Close implements [Session].
-func (s *referenceSession) Close() error {
-	var first error
-	for _, c := range s.members {
-		if err := c.Close(); err != nil && first == nil {
-			first = err
-		}
-	}
-	return first
 }

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -12,22 +14,37 @@ import (
 )
 
 func openFair(e Environment) (Session, error) {
-	return newCallSession(e, func(c *lock.Client, name string) lock.Locker { return &fairLocker{lock: c.NewFairLock(name)} }), nil
+	return newCallSession(e, 1, func(c []*lock.Client, name, _ string) lock.Locker { return &fairLocker{lock: c[0].NewFairLock(name)} }), nil
 }
 
-// callSession is the session of a lock whose calls are its owners. It has a client for
-// each thread, so that the owner of a thread's calls always has the same name.
+// openGroup opens a group of the reference lock on all servers, which needs so many of
+// them for a release.
+func openGroup(needed int, newGroup func(lock.GroupOptions, ...lock.Member) *lock.Group) func(Environment) (Session, error) {
+	return func(e Environment) (Session, error) {
+		return newCallSession(e, needed, func(clients []*lock.Client, name, thread string) lock.Locker {
+			members := make([]lock.Member, len(clients))
+			for i, c := range clients {
+				members[i] = lock.Member{Client: c, Name: name}
+			}
+			return newGroup(lock.GroupOptions{Rand: random.Stream(e.Seed, "rounds", e.Process, thread)}, members...)
+		}), nil
+	}
+}
+
+// callSession is the session of a lock whose calls are its owners. It has a client of each
+// server for each thread, so that the owner of a thread's calls always has the same name.
 type callSession struct {
 	env     Environment
-	make    func(c *lock.Client, name string) lock.Locker
+	make    func(clients []*lock.Client, name, thread string) lock.Locker
+	needed  int // clients of a thread whose shutdown must succeed
 	mu      sync.Mutex
-	order   []*lock.Client
-	clients map[string]*lock.Client // by thread
+	order   [][]*lock.Client
+	clients map[string][]*lock.Client // by thread
 	closed  bool
 }
 
-func newCallSession(e Environment, locker func(c *lock.Client, name string) lock.Locker) *callSession {
-	return &callSession{env: e, make: locker, clients: map[string]*lock.Client{}}
+func newCallSession(e Environment, needed int, locker func(clients []*lock.Client, name, thread string) lock.Locker) *callSession {
+	return &callSession{env: e, needed: needed, make: locker, clients: map[string][]*lock.Client{}}
 }
 
 func (s *callSession) id(thread string) string { return s.env.Process + "/" + thread }
@@ -40,30 +57,44 @@ func (s *callSession) Identity(thread string) string { return s.id(thread) + "::
 func (s *callSession) Locker(name, thread string) lock.Locker {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c := s.clients[thread]
-	if c == nil {
+	if s.clients[thread] == nil {
 		if s.closed {
 			return failedLocker{lock.ErrClosed}
 		}
-		e := s.env
-		made, err := lock.New(e.Clients[0], append([]lock.Option{lock.WithID(s.id(thread)), lock.WithWatchdogTimeout(e.Lease),
-			lock.WithSafetyPoll(cmp.Or(e.Poll, Scaled(DefaultSafetyPoll, e.Scale))), lock.WithUnlockTimeout(Scaled(unlockTimeout, e.Scale)),
-			lock.WithRand(random.Stream(e.Seed, "lock", e.Process, thread))}, e.options...)...)
+		clients, err := newClients(s.env, s.id(thread), thread)
 		if err != nil {
 			return failedLocker{err}
 		}
-		c = made
-		s.clients[thread] = c
-		s.order = append(s.order, c)
+		s.clients[thread] = clients
+		s.order = append(s.order, clients)
 	}
-	return s.make(c, name)
+	return s.make(s.clients[thread], name, thread)
+}
+
+// newClients returns a client of the reference lock for each server.
+func newClients(e Environment, id, stream string, opts ...lock.Option) ([]*lock.Client, error) {
+	var clients []*lock.Client
+	for i, rdb := range e.Clients {
+		streams := []string{"lock", e.Process, stream}
+		if i > 0 {
+			streams = append(streams, strconv.Itoa(i))
+		}
+		c, err := lock.New(rdb, append([]lock.Option{lock.WithID(id), lock.WithWatchdogTimeout(e.Lease),
+			lock.WithSafetyPoll(cmp.Or(e.Poll, Scaled(DefaultSafetyPoll, e.Scale))), lock.WithUnlockTimeout(Scaled(unlockTimeout, e.Scale)),
+			lock.WithRand(random.Stream(e.Seed, streams...))}, slices.Concat(opts, e.options)...)...)
+		if err != nil {
+			return nil, err
+		}
+		clients = append(clients, c)
+	}
+	return clients, nil
 }
 
 // Close implements [Session].
 func (s *callSession) Close() error {
 	var errs []error
-	for _, c := range s.refuse() {
-		errs = append(errs, c.Close())
+	for _, clients := range s.refuse() {
+		errs = append(errs, closeAll(clients))
 	}
 	return errors.Join(errs...)
 }
@@ -71,13 +102,19 @@ func (s *callSession) Close() error {
 // Shutdown implements [Leaver].
 func (s *callSession) Shutdown(ctx context.Context) error {
 	all := s.refuse()
-	return shutdown(ctx, all, len(all))
+	errs := make([]error, len(all))
+	var threads sync.WaitGroup
+	for i, clients := range all {
+		threads.Go(func() { errs[i] = shutdown(ctx, clients, s.needed) })
+	}
+	threads.Wait()
+	return errors.Join(errs...)
 }
 
 // refuse returns the clients, and lets no other come. A client may take long to close. A
 // call that asks for a locker meanwhile must not wait for a mutex, as virtual time would
 // stop.
-func (s *callSession) refuse() []*lock.Client {
+func (s *callSession) refuse() [][]*lock.Client {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true

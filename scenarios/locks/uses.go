@@ -25,10 +25,6 @@ var uses = []struct {
 		Name: "reentrant-force", Summary: "the reference lock, released by ForceUnlock while its lease lasts",
 		Claims: useClaims(func(c *history.Claims) { c.TakesBack, c.Messages = true, true }),
 	}, openForce},
-	{Description{
-		Name: "multi-foreign", Summary: "MultiLock with members of somebody else, on all of three independent primaries", Primaries: 3,
-		Claims: useClaims(func(c *history.Claims) { c.Reentrant = true }),
-	}, openForeign},
 }
 
 // useClaims are the claims of every use, and more.
@@ -61,8 +57,8 @@ func findUse(name string) (*Lock, error) {
 
 func openDo(e Environment) (Session, error) {
 	s := &doSession{}
-	s.callSession = newCallSession(e, func(c *lock.Client, name string) lock.Locker {
-		l := &doLocker{client: c, name: name}
+	s.callSession = newCallSession(e, 1, func(clients []*lock.Client, name, _ string) lock.Locker {
+		l := &doLocker{client: clients[0], name: name}
 		s.lockers = append(s.lockers, l) // under the mutex of Locker
 		return l
 	})
@@ -195,7 +191,7 @@ func (l *doLocker) Lost() <-chan struct{} {
 }
 
 func openForce(e Environment) (Session, error) {
-	s, err := newReferenceSession(e, 1, nil)
+	s, err := openReference()(e)
 	if err != nil {
 		return nil, err
 	}
@@ -235,24 +231,3 @@ func (l *forceLocker) Unlock(ctx context.Context) (remaining int, err error) {
 	}
 	return 0, nil
 }
-
-var openForeign = openQuorum(3, func(e Environment, thread string, members []lock.Locker) lock.Locker {
-	others := make([]lock.Locker, len(members))
-	for i, m := range members {
-		others[i] = foreign{m.(*lock.Reentrant)}
-	}
-	return lock.NewMultiLockWith(groupOptions(e, thread), others...)
-})
-
-// foreign is a lock of which a group has only the methods of [lock.Locker] and
-// [lock.LostNotifier].
-type foreign struct{ l *lock.Reentrant }
-
-func (f foreign) Lock(ctx context.Context, opts ...lock.AcquireOption) (lock.Grant, error) {
-	return f.l.Lock(ctx, opts...)
-}
-func (f foreign) TryLock(ctx context.Context, opts ...lock.AcquireOption) (lock.Grant, error) {
-	return f.l.TryLock(ctx, opts...)
-}
-func (f foreign) Unlock(ctx context.Context) (int, error) { return f.l.Unlock(ctx) }
-func (f foreign) Lost() <-chan struct{}                   { return f.l.Lost() }

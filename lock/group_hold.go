@@ -1,0 +1,317 @@
+package lock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+)
+
+// GroupHold is the grant of one call of [Group.Acquire]. Its methods are safe for
+// concurrent use.
+type GroupHold struct {
+	g     *Group
+	holds []*Hold // by member; nil for one that is not held
+
+	ctx  context.Context // ends with the hold
+	end  context.CancelCauseFunc
+	lost chan struct{}
+	gate chan struct{} // lets one Release through
+
+	mu    sync.Mutex
+	held  int    // members that have not been lost
+	ended bool   // lost, or released
+	open  []bool // members to release
+}
+
+// newGroupHold follows the holds of the members.
+func newGroupHold(ctx context.Context, g *Group, holds []*Hold) *GroupHold {
+	h := &GroupHold{g: g, holds: holds, lost: make(chan struct{}), gate: make(chan struct{}, 1), open: make([]bool, len(holds))}
+	h.ctx, h.end = context.WithCancelCause(context.WithoutCancel(ctx))
+	for i, m := range holds {
+		if m != nil {
+			h.open[i] = true
+			h.held++
+		}
+	}
+	for _, m := range holds {
+		if m == nil {
+			continue
+		}
+		_, cause := m.s.onEnd(m.cur, func(cause error) {
+			if errors.Is(cause, ErrLost) {
+				h.memberLost()
+			}
+		})
+		if cause != nil {
+			h.memberLost()
+		}
+	}
+	return h
+}
+
+// memberLost counts a member that was lost. Without enough others the group is lost.
+func (h *GroupHold) memberLost() {
+	h.mu.Lock()
+	h.held--
+	lost := h.held < h.g.need && !h.ended
+	h.ended = h.ended || lost
+	h.mu.Unlock()
+	if !lost {
+		return
+	}
+	close(h.lost)
+	h.end(ErrLost)
+	for _, m := range h.holds {
+		if m != nil {
+			m.setRenewed(false)
+		}
+	}
+}
+
+// isLost reports whether the group was lost before its release.
+func (h *GroupHold) isLost() bool {
+	select {
+	case <-h.lost:
+		return true
+	default:
+		return false
+	}
+}
+
+// Lost returns a channel that is closed when the group is lost, but not when it is
+// released.
+func (h *GroupHold) Lost() <-chan struct{} { return h.lost }
+
+// Context returns a context for work under the group; see [Hold.Context].
+func (h *GroupHold) Context() context.Context { return h.ctx }
+
+// Tokens returns the fencing tokens of the members in their order, 0 for a member that is
+// not held or has none; see [Hold.Token].
+func (h *GroupHold) Tokens() []uint64 {
+	tokens := make([]uint64, len(h.holds))
+	for i, m := range h.holds {
+		if m != nil {
+			tokens[i] = m.Token()
+		}
+	}
+	return tokens
+}
+
+// Deadline returns the end of the hold without a renewal or extension: the time until
+// which enough members are held; see [Hold.Deadline].
+func (h *GroupHold) Deadline() time.Time {
+	var ends []time.Time
+	for _, m := range h.holds {
+		if m != nil {
+			ends = append(ends, m.Deadline())
+		}
+	}
+	if len(ends) < h.g.need {
+		return time.Time{}
+	}
+	slices.SortFunc(ends, func(a, b time.Time) int { return b.Compare(a) })
+	return ends[h.g.need-1]
+}
+
+// Remaining returns the time to [GroupHold.Deadline], or 0 after it. It does not ask the
+// servers.
+func (h *GroupHold) Remaining() time.Duration { return remaining(h.Deadline()) }
+
+// Extend makes the hold last for at least d from now. It extends all members, and fails
+// if too few of them could be extended; see [Hold.Extend].
+func (h *GroupHold) Extend(ctx context.Context, d time.Duration) error {
+	if h.isLost() {
+		return fmt.Errorf("extend all: %w", ErrLost)
+	}
+	errs := make([]error, len(h.holds))
+	var wg sync.WaitGroup
+	for i, m := range h.holds {
+		if errs[i] = ErrNotHeld; m != nil {
+			wg.Go(func() { errs[i] = m.Extend(ctx, d) })
+		}
+	}
+	wg.Wait()
+	failed := 0
+	for i, err := range errs {
+		if err != nil {
+			failed++
+			errs[i] = fmt.Errorf("extend member %d: %w", i, err)
+		}
+	}
+	if len(errs)-failed < h.g.need {
+		return errors.Join(errs...)
+	}
+	return nil
+}
+
+// raise gives a nested acquire its lease, or the watchdog's for 0. Its request finds a loss.
+func (h *GroupHold) raise(ctx context.Context, lease time.Duration) error {
+	if lease != 0 {
+		if err := checkLease(lease, groupLeaseMin); err != nil {
+			return err
+		}
+		return h.Extend(ctx, lease)
+	}
+	_, lease = h.renewed()
+	err := h.Extend(ctx, lease)
+	for _, m := range h.holds {
+		if m != nil && err == nil {
+			m.setRenewed(true)
+		}
+	}
+	return err
+}
+
+// renewed reports whether watchdogs renew the hold, and the shortest of their leases.
+func (h *GroupHold) renewed() (renewed bool, lease time.Duration) {
+	for _, m := range h.holds {
+		if m == nil {
+			continue
+		}
+		m.s.c.mu.Lock()
+		renewed = m.cur.renewed
+		m.s.c.mu.Unlock()
+		if d := m.s.c.cfg.lease; lease == 0 || d < lease {
+			lease = d
+		}
+	}
+	return renewed, lease
+}
+
+// setRenewed starts or ends the renewal of a hold that is neither lost nor released.
+func (h *Hold) setRenewed(on bool) {
+	c := h.s.c
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if h.s.cur != h.cur || h.cur.ended || h.cur.renewed == on {
+		return
+	}
+	h.cur.renewed, h.s.due = on, time.Now().Add(c.cfg.lease/3)
+	h.s.settle()
+}
+
+// Release releases every member, all of them concurrently. It succeeds if enough members
+// are free for another owner, and returns [ErrLost] if the group was lost before. After
+// [ErrUnknown] you may call it again. It does not wait longer than
+// [GroupOptions].NodeTimeout for members without which the group is free. Their release
+// goes on in the background.
+func (h *GroupHold) Release(ctx context.Context) error {
+	h.gate <- struct{}{}
+	defer func() { <-h.gate }()
+	h.mu.Lock()
+	held := slices.Contains(h.open, true)
+	h.ended = true
+	h.mu.Unlock()
+	if !held {
+		return fmt.Errorf("release all: %w", ErrNotHeld)
+	}
+	lost := h.isLost()
+	errs := h.releaseMembers(ctx, h.g.opts.NodeTimeout, h.g.need)
+	h.end(ErrNotHeld) // unless it has ended as lost
+	var all []error
+	free, gone := len(errs), 0
+	for i, err := range errs {
+		switch {
+		case errors.Is(err, ErrUnknown):
+			free--
+		case errors.Is(err, ErrLost), errors.Is(err, ErrNotHeld):
+			gone++
+		}
+		if err != nil {
+			all = append(all, fmt.Errorf("release member %d: %w", i, err))
+		}
+	}
+	switch {
+	case lost:
+		return fmt.Errorf("release all: %w", ErrLost)
+	case len(h.holds)-gone-h.absent() < h.g.need:
+		return fmt.Errorf("release all: %d members had lost it: %w", gone, errors.Join(append(all, ErrLost)...))
+	case h.g.any && free >= h.g.need:
+		return nil
+	}
+	return errors.Join(all...)
+}
+
+// absent is the number of members that were never held.
+func (h *GroupHold) absent() (n int) {
+	for _, m := range h.holds {
+		if m == nil {
+			n++
+		}
+	}
+	return n
+}
+
+// isReleasedBefore reports whether err only says that the hold was released before.
+func (h *GroupHold) isReleasedBefore(err error) bool {
+	return errors.Is(err, ErrNotHeld) && !h.isLost()
+}
+
+// giveBackGrace is the time for which a failed round waits for the release of its
+// members. The release itself goes on.
+const giveBackGrace = 500 * time.Millisecond
+
+// giveBack releases all members after a failed round, and returns the unknown outcomes.
+func (h *GroupHold) giveBack(ctx context.Context) error {
+	h.mu.Lock()
+	h.ended = true
+	h.mu.Unlock()
+	var unclear []error
+	for _, err := range h.releaseMembers(context.WithoutCancel(ctx), giveBackGrace, 0) {
+		if errors.Is(err, ErrUnknown) {
+			unclear = append(unclear, err)
+		}
+	}
+	h.end(ErrNotHeld)
+	return errors.Join(unclear...)
+}
+
+// errNoAnswerYet: the release of a member goes on.
+var errNoAnswerYet = fmt.Errorf("no answer yet: %w", ErrUnknown)
+
+// releaseMembers releases the members that are still to be released, all of them
+// concurrently. It returns what came of each, nil for the others. When patience is over, it
+// waits no longer than until need members are free.
+func (h *GroupHold) releaseMembers(ctx context.Context, patience time.Duration, need int) []error {
+	type answer struct {
+		member int
+		err    error
+	}
+	errs := make([]error, len(h.holds))
+	answers := make(chan answer, len(h.holds))
+	h.mu.Lock()
+	left := 0
+	for i, open := range h.open {
+		if !open {
+			continue
+		}
+		left++
+		errs[i] = errNoAnswerYet
+		go func() { answers <- answer{i, h.holds[i].Release(ctx)} }()
+	}
+	h.mu.Unlock()
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	free, late := len(h.holds)-left, false
+	for left > 0 && !(late && free >= need) {
+		select {
+		case a := <-answers:
+			errs[a.member] = a.err
+			left--
+			if !errors.Is(a.err, ErrUnknown) {
+				free++
+			}
+		case <-timer.C:
+			late = true
+		}
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for i, err := range errs {
+		h.open[i] = h.open[i] && errors.Is(err, ErrUnknown)
+	}
+	return errs
+}

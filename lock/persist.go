@@ -1,0 +1,89 @@
+package lock
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+const (
+	// retryPause and retryPauseMax bound the pause between two tries of a request. The
+	// pause doubles.
+	retryPause    = 50 * time.Millisecond
+	retryPauseMax = time.Second
+	// unsentTries is the number of tries after which an acquire gives up that has reached
+	// no server.
+	unsentTries = 3
+)
+
+// transient are the errors of servers that will answer soon, or of which another will.
+var transient = []string{"LOADING", "READONLY", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "MOVED", "ASK"}
+
+// isTransient reports whether another try of a request may succeed.
+func isTransient(err error) bool {
+	var refusal redis.Error
+	if errors.As(err, &refusal) {
+		return slices.ContainsFunc(transient, func(prefix string) bool { return redis.HasErrorPrefix(err, prefix) })
+	}
+	return !errors.Is(err, redis.ErrClosed) && !errors.Is(err, errNonsense)
+}
+
+// errNonsense: something on the way does not speak the protocol of the lock.
+var errNonsense = errors.New("lock: no answer of a lock's script")
+
+// errOverruled ends the tries of a give-back that a later request has overruled.
+var errOverruled = errors.New("lock: a later request has come")
+
+// persist sends a request until a server answers it, ctx ends, or isEnough says so of
+// the number of tries. It is nil for a give-back, which goes on after every error of a
+// server, and when the client is closed; any other request ends then. One dead connection or
+// server must not cost all the time. So the first try has a tenth of the unlock timeout,
+// and the following ones up to four times as long. The server sees the same request each time, with
+// the same serial.
+func persist[T any](ctx context.Context, c *Client, isEnough func(tries int) bool, send func(context.Context) (T, error)) (T, error) {
+	pause, bound := retryPause, c.cfg.grace()+c.cfg.acksTimeout
+	var cause error // of the last try that ctx did not end
+	for tries := 1; ; tries++ {
+		once, cancel := context.WithTimeout(ctx, bound)
+		val, err := send(once)
+		cancel()
+		switch {
+		case err == nil || errors.Is(err, errOverruled):
+			return val, err
+		case ctx.Err() != nil:
+			return val, cmp.Or(cause, err)
+		case isEnough != nil && !isTransient(err):
+			return val, err
+		}
+		cause = err
+		var closed <-chan struct{}
+		if isEnough != nil {
+			closed = c.life.Done()
+		}
+		if isEnough != nil && isEnough(tries) || !sleep(ctx, closed, pause) {
+			return val, err
+		}
+		pause, bound = min(2*pause, retryPauseMax), min(3*bound, c.cfg.unlockTimeout*2/5)
+	}
+}
+
+// sleep returns false if ctx has ended, or closed is closed, before d has passed.
+func sleep(ctx context.Context, closed <-chan struct{}, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+	case <-closed:
+	}
+	return false
+}
+
+// grace is the time for which the first try of a request waits for its answer. A failed
+// acquire waits as long for the answer to its give-back, which goes on.
+func (c config) grace() time.Duration { return c.unlockTimeout / 10 }
