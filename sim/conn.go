@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/Shopify/toxiproxy/v2/stream"
+	"github.com/holdfast-go/holdfast/internal/traffic"
 )
 
 // pipeConn is one end of an in-memory connection. It behaves as a TCP
@@ -28,7 +29,7 @@ type pipeConn struct {
 // connect makes a connection and returns both ends. up carries what the
 // dialling end writes.
 func connect(l *link, n int, owner *Process, up, down *rand.Rand, from, to net.Addr) (client, server *pipeConn) {
-	u, d := newPipe(l, SentUp, up), newPipe(l, SentDown, down)
+	u, d := newPipe(l, traffic.SentUp, up), newPipe(l, traffic.SentDown, down)
 	client = &pipeConn{local: from, remote: to, in: d, out: u, owner: owner, number: n}
 	server = &pipeConn{local: to, remote: from, in: u, out: d}
 	client.peer, server.peer = server, client
@@ -94,7 +95,7 @@ func (c *pipeConn) lostWrite() error {
 // Close ends this end; the other end reads what was sent before, then EOF.
 func (c *pipeConn) Close() error {
 	c.close.Do(func() {
-		c.log(Closed)
+		c.log(traffic.Closed)
 		c.in.fail(net.ErrClosed)
 		c.out.send(nil, c.frozen())
 		c.release()
@@ -105,8 +106,8 @@ func (c *pipeConn) Close() error {
 // reset breaks both ends at once; data on its way is lost.
 func (c *pipeConn) reset() {
 	err := &net.OpError{Op: "read", Net: "tcp", Addr: c.remote, Err: errReset}
-	c.in.link.used(Broke)
-	c.log(Broken)
+	c.in.link.used(traffic.Broke)
+	c.log(traffic.Broken)
 	for _, p := range []*pipe{c.in, c.out} {
 		p.hear()
 		p.fail(err)
@@ -120,7 +121,7 @@ func (c *pipeConn) reset() {
 // stream, and its data is lost. Data that this end has sent before still arrives,
 // unless loseSent.
 func (c *pipeConn) vanish(loseSent bool) {
-	c.in.link.used(Broke)
+	c.in.link.used(traffic.Broke)
 	c.in.fail(&net.OpError{Op: "read", Net: "tcp", Addr: c.remote, Err: errReset})
 	c.in.swallow(true)
 	c.out.swallow(loseSent)

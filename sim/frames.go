@@ -13,6 +13,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/redis/keyspace"
 	"github.com/holdfast-go/holdfast/internal/redis/resp"
+	"github.com/holdfast-go/holdfast/internal/traffic"
 )
 
 // framing cuts a stream into messages: RESP between client and server, lines
@@ -70,27 +71,27 @@ func (q *questions) next() string {
 func (f *flow) describe(frame []byte) (kind, text string) {
 	switch {
 	case f.link.replicates && f.up:
-		return Ack, "has " + strings.TrimSpace(string(frame))
+		return traffic.Ack, "has " + strings.TrimSpace(string(frame))
 	case f.link.replicates:
-		return Effect, effectText(frame)
+		return traffic.Effect, effectText(frame)
 	case f.up:
 		args, err := resp.ParseRequest(frame)
 		if err != nil {
-			return Request, short(string(frame), 40)
+			return traffic.Request, short(string(frame), 40)
 		}
 		if cmd := strings.ToUpper(args[0]); !strings.HasSuffix(cmd, "SUBSCRIBE") {
 			f.asked.ask(cmd)
 		}
-		return Request, requestText(args)
+		return traffic.Request, requestText(args)
 	}
 	text = replyText(frame)
 	if pushed(frame) {
-		return Push, text
+		return traffic.Push, text
 	}
 	if cmd := f.asked.next(); cmd != "" {
 		text += " to " + cmd
 	}
-	return Reply, text
+	return traffic.Reply, text
 }
 
 // pubsub are the first words of a server's messages about a subscription.

@@ -15,6 +15,7 @@ import (
 	"github.com/holdfast-go/holdfast/faults"
 	"github.com/holdfast-go/holdfast/internal/random"
 	own "github.com/holdfast-go/holdfast/internal/toxics"
+	"github.com/holdfast-go/holdfast/internal/traffic"
 )
 
 // link is the path between two parties. Every message draws its latency between
@@ -24,8 +25,8 @@ type link struct {
 	from, to string
 	seed     uint64
 	min, max time.Duration
-	watch    *observer              // nil unless somebody watches
-	onUse    func(faults.Link, Use) // nil unless somebody watches
+	watch    *observer                      // nil unless somebody watches
+	onUse    func(faults.Link, traffic.Use) // nil unless somebody watches
 	turns    *turns
 	// announce, when not nil, gets the moments of what reaches the client, and op is the
 	// operation that it is in.
@@ -64,19 +65,8 @@ func newLink(from, to string, seed uint64, min, max time.Duration) *link {
 	return &link{from: from, to: to, seed: seed, min: min, max: max, changed: make(chan struct{})}
 }
 
-// Use is a set of ways in which a link is used.
-type Use uint8
-
-const (
-	SentUp   Use = 1 << iota // it carries something from the side that dialled, or the end of that stream
-	SentDown                 // the same from the other side
-	Accepted                 // a server has a request and is about to execute it
-	Dialled                  // somebody connects, or wants to know whether the link is cut
-	Broke                    // a connection breaks
-)
-
 // used reports a use of the link; see [Options.OnUse].
-func (l *link) used(how Use) {
+func (l *link) used(how traffic.Use) {
 	if l.onUse != nil {
 		l.onUse(faults.Link{From: l.from, To: l.to}, how)
 	}
@@ -100,7 +90,7 @@ func (l *link) open(ctx context.Context, owner *Process, from, to net.Addr, acce
 	up := random.Stream(l.seed, "link", l.from, l.to, n, "up")
 	down := random.Stream(l.seed, "link", l.from, l.to, n, "down")
 	for {
-		l.used(Dialled)
+		l.used(traffic.Dialled)
 		l.mu.Lock()
 		changed, blocked := l.changed, l.isBlocked()
 		l.mu.Unlock()
@@ -118,7 +108,7 @@ func (l *link) open(ctx context.Context, owner *Process, from, to net.Addr, acce
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	l.used(Dialled)
+	l.used(traffic.Dialled)
 	if l.refusals.Refused() {
 		return nil, &net.OpError{Op: "dial", Net: "tcp", Addr: to, Err: errRefused}
 	}
@@ -135,7 +125,7 @@ func (l *link) open(ctx context.Context, owner *Process, from, to net.Addr, acce
 		owner.track(client, true)
 	}
 	if err := accept(server); err != nil {
-		client.log(Refused)
+		client.log(traffic.Refused)
 		client.reset()
 		return nil, err
 	}
@@ -203,7 +193,7 @@ func (l *link) isBlocked() bool {
 }
 
 func (l *link) blocked() bool {
-	l.used(Dialled)
+	l.used(traffic.Dialled)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.isBlocked()

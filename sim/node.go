@@ -17,6 +17,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/random"
 	"github.com/holdfast-go/holdfast/internal/redis/keyspace"
 	"github.com/holdfast-go/holdfast/internal/redis/resp"
+	"github.com/holdfast-go/holdfast/internal/traffic"
 	"github.com/holdfast-go/holdfast/sim/internal/script"
 )
 
@@ -185,7 +186,7 @@ func (s *session) execute(args []string, in *bufio.Reader) bool {
 
 // waitWhileWithheld waits while a fault withholds the arrived request.
 func (s *session) waitWhileWithheld() {
-	s.conn.in.link.used(Accepted)
+	s.conn.in.link.used(traffic.Accepted)
 	if withheld := s.conn.in.link.requests.Withheld(); withheld != nil {
 		<-withheld
 		s.conn.peer.takeTurn() // several requests may go on at one instant

@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -12,11 +11,12 @@ import (
 
 	"github.com/Shopify/toxiproxy/v2/stream"
 	"github.com/Shopify/toxiproxy/v2/toxics"
+	"github.com/holdfast-go/holdfast/internal/traffic"
 )
 
 // observer follows every message of a world. A nil observer follows none.
 type observer struct {
-	tell func(Message)
+	tell func(traffic.Message)
 
 	mu    sync.Mutex
 	flows []*flow // of every connection there ever was
@@ -35,7 +35,7 @@ func (o *observer) opened(l *link, n int, c *pipeConn) {
 	o.mu.Lock()
 	o.flows = append(o.flows, up, down)
 	o.mu.Unlock()
-	c.log(Opened)
+	c.log(traffic.Opened)
 }
 
 // log reports an event of the whole connection, at this end. It reports the end of
@@ -44,9 +44,9 @@ func (c *pipeConn) log(kind string) {
 	f := c.out.flow
 	switch {
 	case f == nil:
-	case kind == Opened:
+	case kind == traffic.Opened:
 		f.say(kind)
-	case kind == Broken && !f.up: // alike, whichever end it was broken at
+	case kind == traffic.Broken && !f.up: // alike, whichever end it was broken at
 		f = c.in.flow
 		fallthrough
 	default:
@@ -67,7 +67,7 @@ func (o *observer) over() {
 	o.ended = true
 }
 
-func (o *observer) told(m Message) {
+func (o *observer) told(m traffic.Message) {
 	o.mu.Lock()
 	ended := o.ended
 	o.mu.Unlock()
@@ -77,18 +77,18 @@ func (o *observer) told(m Message) {
 }
 
 // inFlight lists the messages on their way, in a fixed order.
-func (o *observer) inFlight() []Message {
+func (o *observer) inFlight() []traffic.Message {
 	if o == nil {
 		return nil
 	}
 	o.mu.Lock()
 	flows := slices.Clone(o.flows)
 	o.mu.Unlock()
-	var all []Message
+	var all []traffic.Message
 	for _, f := range flows {
 		all = append(all, f.inFlight()...)
 	}
-	slices.SortFunc(all, ByTime)
+	slices.SortFunc(all, traffic.ByTime)
 	return all
 }
 
@@ -110,7 +110,7 @@ type flow struct {
 
 // passing is a message that has not arrived.
 type passing struct {
-	Message
+	traffic.Message
 	data  string
 	chunk *stream.StreamChunk // that it was sent in
 }
@@ -131,9 +131,9 @@ func (f *flow) sent(c *stream.StreamChunk, paused bool) {
 }
 
 // message is the next one. Called with the lock held.
-func (f *flow) message() Message {
+func (f *flow) message() traffic.Message {
 	f.n++
-	m := Message{Sent: time.Now(), From: f.link.from, To: f.link.to, Conn: f.conn, Upstream: f.up, N: f.n}
+	m := traffic.Message{Sent: time.Now(), From: f.link.from, To: f.link.to, Conn: f.conn, Upstream: f.up, N: f.n}
 	if !f.up {
 		m.From, m.To = m.To, m.From
 	}
@@ -165,9 +165,9 @@ func (f *flow) enters(c *stream.StreamChunk, s *stage) {
 		if dropping && !dropped {
 			continue // it goes through untouched
 		}
-		p.Toxics = append(p.Toxics, Hindrance{Toxic: nameOf(s.toxic), Since: s.since})
+		p.Toxics = append(p.Toxics, traffic.Hindrance{Toxic: nameOf(s.toxic), Since: s.since})
 		if dropped {
-			f.end(p, Dropped)
+			f.end(p, traffic.Dropped)
 		}
 	}
 }
@@ -189,7 +189,7 @@ func (f *flow) arrived(data []byte) {
 	defer f.mu.Unlock()
 	for _, frame := range f.back.split(f.link.replicates, data) {
 		if i := slices.IndexFunc(f.under, func(p *passing) bool { return p.data == string(frame) }); i >= 0 {
-			f.end(f.under[i], Arrived)
+			f.end(f.under[i], traffic.Arrived)
 		}
 	}
 }
@@ -201,9 +201,9 @@ func (f *flow) broke(err error) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	fate := Lost
+	fate := traffic.Lost
 	if errors.Is(err, net.ErrClosed) {
-		fate = Unread
+		fate = traffic.Unread
 	}
 	for _, p := range slices.Clone(f.under) {
 		f.end(p, fate)
@@ -217,27 +217,14 @@ func (f *flow) end(p *passing, fate string) {
 	f.observer.told(p.Message)
 }
 
-func (f *flow) inFlight() []Message {
+func (f *flow) inFlight() []traffic.Message {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	var all []Message
+	var all []traffic.Message
 	for _, p := range f.under {
 		m := p.Message
 		m.Toxics = slices.Clone(m.Toxics)
 		all = append(all, m)
 	}
 	return all
-}
-
-// ByTime orders messages by send time. Those of one instant have an order that
-// does not depend on the order of reports.
-func ByTime(a, b Message) int {
-	up := 0
-	if a.Upstream != b.Upstream { // both ways between two servers
-		up = 1
-		if a.Upstream {
-			up = -1
-		}
-	}
-	return cmp.Or(a.Sent.Compare(b.Sent), strings.Compare(a.From, b.From), strings.Compare(a.To, b.To), a.Conn-b.Conn, up, a.N-b.N)
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/Shopify/toxiproxy/v2/stream"
+	"github.com/holdfast-go/holdfast/internal/traffic"
 )
 
 // pipe is one direction of a connection. Messages queue with their time of
@@ -18,7 +19,7 @@ import (
 // goroutine.
 type pipe struct {
 	link    *link
-	sending Use // SentUp or SentDown
+	sending traffic.Use // SentUp or SentDown
 	rng     *rand.Rand
 	reader  *pipeConn
 	flow    *flow // nil unless somebody watches
@@ -52,7 +53,7 @@ type arrival struct {
 // errWrite is the error of a write to a broken connection.
 var errWrite = &net.OpError{Op: "write", Net: "tcp", Err: errPipe}
 
-func newPipe(l *link, sending Use, rng *rand.Rand) *pipe {
+func newPipe(l *link, sending traffic.Use, rng *rand.Rand) *pipe {
 	return &pipe{link: l, sending: sending, rng: rng, again: make(chan struct{}, 1)}
 }
 

@@ -22,6 +22,7 @@ import (
 	"github.com/holdfast-go/holdfast/faults"
 	"github.com/holdfast-go/holdfast/internal/party"
 	"github.com/holdfast-go/holdfast/internal/redis/keyspace"
+	"github.com/holdfast-go/holdfast/internal/traffic"
 )
 
 // Options describe a world. Group g has a primary "node-g" and replicas
@@ -49,10 +50,10 @@ type Options struct {
 	// OnMessage gets every message on every link, once its fate is decided. The goroutine
 	// that moves the message calls it. It must be safe for concurrent use and must not
 	// call back into the world. nil costs nothing.
-	OnMessage func(Message)
+	OnMessage func(traffic.Message)
 	// The world calls OnUse for each use of a link that a fault of the link could
 	// change. The rules of OnMessage hold for it as well. nil costs nothing.
-	OnUse func(faults.Link, Use)
+	OnUse func(faults.Link, traffic.Use)
 }
 
 // World is a running simulated world. It must be made, used and closed inside

@@ -10,8 +10,8 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/internal/play"
+	"github.com/holdfast-go/holdfast/internal/traffic"
 	"github.com/holdfast-go/holdfast/reports"
-	"github.com/holdfast-go/holdfast/sim"
 )
 
 const lastEvents = 8
@@ -58,7 +58,7 @@ func (r *Replay) WriteState(out io.Writer) {
 	}
 }
 
-func (r *Replay) writeNode(out io.Writer, n sim.NodeState) {
+func (r *Replay) writeNode(out io.Writer, n traffic.NodeState) {
 	about := []string{n.Role, "up"}
 	if !n.Up {
 		about[1] = "DOWN"
@@ -73,7 +73,7 @@ func (r *Replay) writeNode(out io.Writer, n sim.NodeState) {
 	about = append(about, fmt.Sprintf("changes: %d", n.Changes))
 	fmt.Fprintf(out, "  %s: %s\n", n.Name, strings.Join(about, ", "))
 	for _, k := range n.Keys {
-		fmt.Fprintf(out, "    %s = %s, %s%s\n", k.Key, k.Text(), left(k.TTL), r.heldBy(n.Name, k.Key))
+		fmt.Fprintf(out, "    %s = %s, %s%s\n", k.Key, k.Text, left(k.TTL), r.heldBy(n.Name, k.Key))
 	}
 	if n.Up && len(n.Keys) == 0 {
 		fmt.Fprint(out, "    no keys\n")
@@ -94,14 +94,14 @@ func (r *Replay) writeNode(out io.Writer, n sim.NodeState) {
 }
 
 // behind lists the changes that a replica has not received yet.
-func (r *Replay) behind(n sim.NodeState, x sim.ReplicaState) string {
+func (r *Replay) behind(n traffic.NodeState, x traffic.ReplicaState) string {
 	text := fmt.Sprintf("%s has confirmed up to %d", x.Name, x.Acked)
 	if x.Acked < 0 {
 		text = x.Name + " has confirmed nothing"
 	}
 	var missing []string
 	for _, m := range r.State.World.InFlight {
-		if m.Kind == sim.Effect && m.From == n.Name && m.To == x.Name {
+		if m.Kind == traffic.Effect && m.From == n.Name && m.To == x.Name {
 			missing = append(missing, m.Text)
 		}
 	}
@@ -161,7 +161,7 @@ func (r *Replay) writeLinks(out io.Writer) {
 	for _, l := range r.State.World.Links {
 		for _, way := range []struct {
 			from, to string
-			toxics   []sim.Hindrance
+			toxics   []traffic.Hindrance
 		}{{l.From, l.To, l.Upstream}, {l.To, l.From, l.Downstream}} {
 			for _, h := range way.toxics {
 				fault := cmp.Or(r.by(h.Since), "by a fault")

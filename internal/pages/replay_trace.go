@@ -10,8 +10,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/holdfast-go/holdfast/checker/history"
+	"github.com/holdfast-go/holdfast/internal/traffic"
 	"github.com/holdfast-go/holdfast/reports"
-	"github.com/holdfast-go/holdfast/sim"
 )
 
 type traceLine struct {
@@ -54,14 +54,14 @@ func (r *Replay) WriteTrace(out io.Writer) {
 // after reports whether a time of the run is after the moment of the stop.
 func (r *Replay) after(at time.Duration) bool { return r.State != nil && at > r.State.At }
 
-func (r *Replay) cells(m sim.Message) []string {
+func (r *Replay) cells(m traffic.Message) []string {
 	what := m.Text
 	if notes := r.notes(m); notes != "" {
 		what = strings.TrimSpace(what + "  [" + notes + "]")
 	}
 	took := ""
 	switch {
-	case m.Fate == sim.Arrived && !r.after(m.Ended.Sub(r.Start)):
+	case m.Fate == traffic.Arrived && !r.after(m.Ended.Sub(r.Start)):
 		took = m.Ended.Sub(m.Sent).String()
 	case isMessage(m):
 		took = "-"
@@ -70,18 +70,18 @@ func (r *Replay) cells(m sim.Message) []string {
 }
 
 // isMessage reports whether m is a message, and not an event of a connection.
-func isMessage(m sim.Message) bool {
-	return !slices.Contains([]string{sim.Opened, sim.Refused, sim.Closed, sim.Broken}, m.Kind)
+func isMessage(m traffic.Message) bool {
+	return !slices.Contains([]string{traffic.Opened, traffic.Refused, traffic.Closed, traffic.Broken}, m.Kind)
 }
 
 // notes describe the unusual facts about a message, with the fault that caused
 // them.
-func (r *Replay) notes(m sim.Message) string {
+func (r *Replay) notes(m traffic.Message) string {
 	var all []string
 	if m.Paused {
 		all = append(all, m.From+" is paused")
 	}
-	if m.Kind == sim.Broken {
+	if m.Kind == traffic.Broken {
 		all = append(all, r.by(m.Sent))
 	}
 	fate := m.Fate
@@ -90,15 +90,15 @@ func (r *Replay) notes(m sim.Message) string {
 	}
 	for i, h := range m.Toxics {
 		verb := hindered(h.Toxic)
-		if fate == sim.Dropped && i == len(m.Toxics)-1 {
+		if fate == traffic.Dropped && i == len(m.Toxics)-1 {
 			verb = "dropped"
 		}
 		all = append(all, strings.TrimSpace(verb+" "+r.by(h.Since)))
 	}
 	switch {
-	case fate == sim.Lost:
+	case fate == traffic.Lost:
 		all = append(all, strings.TrimSpace("lost at "+seconds(int64(m.Ended.Sub(r.Start)))+": the connection broke "+r.by(m.Ended)))
-	case fate == sim.Unread:
+	case fate == traffic.Unread:
 		all = append(all, "lost: "+m.To+" closed the connection at "+seconds(int64(m.Ended.Sub(r.Start))))
 	case fate == "" && isMessage(m):
 		all = append(all, "on its way")

@@ -8,6 +8,7 @@ import (
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/internal/party"
+	"github.com/holdfast-go/holdfast/internal/traffic"
 	"github.com/holdfast-go/holdfast/sim"
 )
 
@@ -15,7 +16,7 @@ import (
 type State struct {
 	At      time.Duration   `json:"at"`     // since the start of the run
 	Events  []history.Event `json:"events"` // recorded until then
-	World   sim.State       `json:"world"`
+	World   traffic.State   `json:"world"`
 	Holders []Holder        `json:"holders,omitempty"` // whose the locks are that servers have
 	Clients []ClientState   `json:"clients"`
 	// Goroutines are those that are in the lock under test: what each waits

@@ -10,7 +10,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/faults"
-	"github.com/holdfast-go/holdfast/sim"
+	"github.com/holdfast-go/holdfast/internal/traffic"
 )
 
 // Watch selects the observations of a simulated run. They do not change its
@@ -30,11 +30,11 @@ type Stop struct {
 
 // Seen is the result of a [Watch].
 type Seen struct {
-	Start    time.Time       `json:"start"`              // what times of the world count from
-	Messages []sim.Message   `json:"messages,omitempty"` // in order of sending
-	Moments  []Moment        `json:"moments,omitempty"`  // in the order in which they came
-	Faults   []history.Event `json:"faults,omitempty"`   // everything that faults did
-	State    *State          `json:"state,omitempty"`    // nil when the moment never came
+	Start    time.Time         `json:"start"`              // what times of the world count from
+	Messages []traffic.Message `json:"messages,omitempty"` // in order of sending
+	Moments  []Moment          `json:"moments,omitempty"`  // in the order in which they came
+	Faults   []history.Event   `json:"faults,omitempty"`   // everything that faults did
+	State    *State            `json:"state,omitempty"`    // nil when the moment never came
 }
 
 // Moment is a moment to which a fault can be anchored.
@@ -42,7 +42,7 @@ type Moment struct {
 	faults.Moment
 	At time.Duration // since the start of the run
 	// Used says how links were used since the moment before.
-	Used map[faults.Link]sim.Use `json:"-"`
+	Used map[faults.Link]traffic.Use `json:"-"`
 }
 
 // watch is an active Watch.
@@ -51,9 +51,9 @@ type watch struct {
 	start time.Time
 
 	mu       sync.Mutex
-	messages []sim.Message
+	messages []traffic.Message
 	moments  []Moment
-	used     map[faults.Link]sim.Use // since the last moment
+	used     map[faults.Link]traffic.Use // since the last moment
 	state    *State
 
 	want    []byte        // the event to stop at, encoded
@@ -84,11 +84,11 @@ func encoded(e history.Event) []byte {
 }
 
 // onMessage is the handler of the world's messages, or nil.
-func (w *watch) onMessage() func(sim.Message) {
+func (w *watch) onMessage() func(traffic.Message) {
 	if w == nil {
 		return nil
 	}
-	return func(m sim.Message) {
+	return func(m traffic.Message) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		w.messages = append(w.messages, m)
@@ -96,12 +96,12 @@ func (w *watch) onMessage() func(sim.Message) {
 }
 
 // onUse is the handler of the uses of links, or nil.
-func (w *watch) onUse() func(faults.Link, sim.Use) {
+func (w *watch) onUse() func(faults.Link, traffic.Use) {
 	if w == nil || !w.Moments {
 		return nil
 	}
-	w.used = map[faults.Link]sim.Use{}
-	return func(l faults.Link, how sim.Use) {
+	w.used = map[faults.Link]traffic.Use{}
+	return func(l faults.Link, how traffic.Use) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		w.used[l] |= how
@@ -178,7 +178,7 @@ func (w *watch) seen(h *history.History) *Seen {
 	s := &Seen{Start: w.start, Moments: w.moments, State: w.state}
 	if w.Messages {
 		s.Messages = w.messages
-		slices.SortFunc(s.Messages, sim.ByTime)
+		slices.SortFunc(s.Messages, traffic.ByTime)
 	}
 	for _, e := range h.Events {
 		if e.Kind == history.Fault {

@@ -10,9 +10,9 @@ import (
 	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/internal/play"
+	"github.com/holdfast-go/holdfast/internal/traffic"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/scenarios/locks"
-	"github.com/holdfast-go/holdfast/sim"
 )
 
 // watchedRun is a run, and what there was to see of it.
@@ -96,14 +96,14 @@ func TestEveryMessageHasAFate(t *testing.T) {
 	fates := map[string]int{}
 	for _, m := range p.Seen.Messages {
 		fates[m.Fate]++
-		if m.Fate == sim.Dropped && m.Kind != sim.Push {
+		if m.Fate == traffic.Dropped && m.Kind != traffic.Push {
 			t.Errorf("%s %q was dropped, which the fault does to pub/sub messages only", m.Kind, m.Text)
 		}
-		if m.Fate == sim.Arrived && m.Ended.Sub(m.Sent) > time.Second {
+		if m.Fate == traffic.Arrived && m.Ended.Sub(m.Sent) > time.Second {
 			t.Errorf("%s %q took %v, and nothing held it", m.Kind, m.Text, m.Ended.Sub(m.Sent))
 		}
 	}
-	if fates[sim.Arrived] == 0 || fates[sim.Dropped] == 0 {
+	if fates[traffic.Arrived] == 0 || fates[traffic.Dropped] == 0 {
 		t.Errorf("fates: %v", fates)
 	}
 }

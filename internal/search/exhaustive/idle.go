@@ -8,7 +8,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/faults"
 	"github.com/holdfast-go/holdfast/internal/party"
-	"github.com/holdfast-go/holdfast/sim"
+	"github.com/holdfast-go/holdfast/internal/traffic"
 )
 
 // idleFor is the time by which a fault may begin earlier because its links are idle. It
@@ -18,11 +18,11 @@ const idleFor = 10 * time.Millisecond
 
 type use struct {
 	Link faults.Link `json:"link"`
-	How  sim.Use     `json:"how"`
+	How  traffic.Use `json:"how"`
 }
 
 // usesOf lists uses, sorted by link.
-func usesOf(used map[faults.Link]sim.Use) []use {
+func usesOf(used map[faults.Link]traffic.Use) []use {
 	var all []use
 	for l, how := range used {
 		all = append(all, use{l, how})
@@ -35,23 +35,23 @@ func usesOf(used map[faults.Link]sim.Use) []use {
 
 // touches are the uses of its links by which a fault makes a difference. There are none
 // for a fault that strikes anything else.
-func touches(k faults.Kind, s faults.Spec) sim.Use {
+func touches(k faults.Kind, s faults.Spec) traffic.Use {
 	if !k.LinksOnly {
 		return 0
 	}
 	if k.NeedsRequests {
-		return sim.Accepted | sim.Broke
+		return traffic.Accepted | traffic.Broke
 	}
-	touched := sim.Broke
+	touched := traffic.Broke
 	t := k.Traits(s)
 	if t.HoldsRequests || t.HoldsSubscriptions || t.HoldsReplication {
-		touched |= sim.SentUp
+		touched |= traffic.SentUp
 	}
 	if t.HoldsReplies || t.LosesReplies || t.LosesNotices || t.HoldsReplication {
-		touched |= sim.SentDown
+		touched |= traffic.SentDown
 	}
 	if t.Cuts || t.LosesReplies || t.Refuses {
-		touched |= sim.Dialled
+		touched |= traffic.Dialled
 	}
 	return touched
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/faults"
 	"github.com/holdfast-go/holdfast/internal/play"
-	"github.com/holdfast-go/holdfast/sim"
+	"github.com/holdfast-go/holdfast/internal/traffic"
 )
 
 // moment is a moment of a run at which a fault can be placed.
@@ -31,7 +31,7 @@ func phase(a *faults.Anchor) string { return strings.TrimSpace(a.Moment + " " + 
 func momentsOf(announced []play.Moment) []moment {
 	var all []moment
 	var before []faults.Moment
-	used := map[faults.Link]sim.Use{}
+	used := map[faults.Link]traffic.Use{}
 	busy := map[string]bool{}
 	for _, m := range announced {
 		if m.Name == faults.Invoked {

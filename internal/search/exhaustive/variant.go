@@ -5,7 +5,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/faults"
 	"github.com/holdfast-go/holdfast/internal/party"
-	"github.com/holdfast-go/holdfast/sim"
+	"github.com/holdfast-go/holdfast/internal/traffic"
 )
 
 type class struct {
@@ -39,7 +39,7 @@ type variant struct {
 	Class string
 	// touches are the uses of its links by which the fault makes a difference; none for
 	// one that strikes anything else.
-	touches sim.Use
+	touches traffic.Use
 }
 
 // variantsOf are the ways in which a kind of fault strikes some target. Words are

@@ -1,6 +1,12 @@
-package sim
+// Package traffic describes what passes between the parties of a simulated world, and what
+// its servers and links have at one moment.
+package traffic
 
-import "time"
+import (
+	"cmp"
+	"strings"
+	"time"
+)
 
 // Message is one message between two parties of a world, or an event of a
 // connection, with its fate.
@@ -53,3 +59,16 @@ const (
 	Lost    = "lost"    // the connection broke
 	Unread  = "unread"  // the receiver had closed the connection
 )
+
+// ByTime orders messages by send time. Those of one instant have an order that
+// does not depend on the order of reports.
+func ByTime(a, b Message) int {
+	up := 0
+	if a.Upstream != b.Upstream { // both ways between two servers
+		up = 1
+		if a.Upstream {
+			up = -1
+		}
+	}
+	return cmp.Or(a.Sent.Compare(b.Sent), strings.Compare(a.From, b.From), strings.Compare(a.To, b.To), a.Conn-b.Conn, up, a.N-b.N)
+}
