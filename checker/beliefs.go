@@ -35,7 +35,7 @@ type Belief struct {
 // Beliefs returns the beliefs of all owners, in the order in which their holds
 // started. It returns nil for an invalid history.
 func Beliefs(h *history.History) []Belief {
-	if history.Validate(h) != nil {
+	if h.Validate() != nil {
 		return nil
 	}
 	t := newTrace(h)

@@ -48,7 +48,7 @@ func Judge(h *history.History, o Options) (Report, error) {
 	if o.Budget <= 0 {
 		o.Budget = 20 * time.Second
 	}
-	if err := history.Validate(h); err != nil {
+	if err := h.Validate(); err != nil {
 		return Report{}, err
 	}
 	t := newTrace(h)

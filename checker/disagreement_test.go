@@ -48,7 +48,7 @@ func TestDisagreement(t *testing.T) {
 		t.Fatal("no history")
 	}
 	var b bytes.Buffer
-	if err := history.Encode(&b, dispute.Minimal); err != nil {
+	if err := dispute.Minimal.Encode(&b); err != nil {
 		t.Fatal(err)
 	}
 	again, err := history.Decode(&b)

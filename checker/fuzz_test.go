@@ -18,7 +18,7 @@ import (
 func FuzzDecode(f *testing.F) {
 	h := story(f, leased(nil), handover)
 	var b bytes.Buffer
-	if err := history.Encode(&b, h); err != nil {
+	if err := h.Encode(&b); err != nil {
 		f.Fatal(err)
 	}
 	f.Add(b.Bytes())

@@ -6,8 +6,8 @@ type Harm int
 // The harms.
 const (
 	NoHarm Harm = iota
-	WrongAnswer
-	FreeLockUnused
+	wrongAnswer
+	freeLockUnused
 	LostUpdates
 	Deadlock
 	TwoHoldersPastLease
@@ -15,8 +15,8 @@ const (
 )
 
 var harms = map[Harm]struct{ name, remedy string }{
-	WrongAnswer:         {"wrong answer to the caller", "Treat an error of an acquire or of a release as an unknown outcome, and find out who holds the lock."},
-	FreeLockUnused:      {"waits on a free lock", "A waiter sleeps for longer than the lock is taken. Let waiters be notified, and try again after a bounded time."},
+	wrongAnswer:         {"wrong answer to the caller", "Treat an error of an acquire or of a release as an unknown outcome, and find out who holds the lock."},
+	freeLockUnused:      {"waits on a free lock", "A waiter sleeps for longer than the lock is taken. Let waiters be notified, and try again after a bounded time."},
 	LostUpdates:         {"lost updates", "The resource accepts what an owner does without the lock. Let it check a fencing token, for reads as well."},
 	Deadlock:            {"deadlock", "A hold never ends by itself. Give every hold a lease, and set key and lease in one command."},
 	TwoHoldersPastLease: {"two holders past a lease", "A holder works on after its lease. Renew the lease, stop when its validity ends, and let the resource check a fencing token."},

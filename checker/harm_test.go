@@ -28,7 +28,7 @@ func TestTheWorstHarmCounts(t *testing.T) {
 		{map[Property]Verdict{Exclusion: {Outcome: OutcomeOK}}, NoHarm},
 		{map[Property]Verdict{Exclusion: violated, Progress: violated}, TwoHolders},
 		{map[Property]Verdict{Exclusion: outlived, Fencing: violated}, TwoHoldersPastLease},
-		{map[Property]Verdict{Progress: violated, Errors: violated}, FreeLockUnused},
+		{map[Property]Verdict{Progress: violated, Errors: violated}, freeLockUnused},
 		{map[Property]Verdict{Progress: violated, Cleanup: violated, Fencing: violated}, Deadlock},
 	} {
 		if got := HarmOf(tt.verdicts); got != tt.want {

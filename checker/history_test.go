@@ -15,7 +15,7 @@ import (
 func encoded(t testing.TB, h *history.History) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := history.Encode(&b, h); err != nil {
+	if err := h.Encode(&b); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()

@@ -303,9 +303,9 @@ func TestLongHistoryOnDisk(t *testing.T) {
 	zipped := strings.HasSuffix(path, ".gz")
 	if zipped {
 		z := gzip.NewWriter(f)
-		err = errors.Join(history.Encode(z, h), z.Close(), f.Close())
+		err = errors.Join(h.Encode(z), z.Close(), f.Close())
 	} else {
-		err = errors.Join(history.Encode(f, h), f.Close())
+		err = errors.Join(h.Encode(f), f.Close())
 	}
 	if err != nil {
 		t.Fatal(err)

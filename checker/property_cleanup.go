@@ -17,7 +17,7 @@ var cleanupProperty = property{
 		Name: Cleanup, Promise: "At the end no key, subscription, connection or goroutine remains.",
 		Broken: "something is left behind",
 	},
-	harm:  always(WrongAnswer),
+	harm:  always(wrongAnswer),
 	judge: plainly(func(t *trace) Verdict { return cleanupJudge{t}.judge() }),
 }
 

@@ -18,7 +18,7 @@ var countProperty = property{
 		Name: Count, Promise: "Hold counts are right, and as many releases as acquires leave nothing behind.",
 		Broken: "the hold count is wrong",
 	},
-	harm:  always(WrongAnswer),
+	harm:  always(wrongAnswer),
 	judge: plainly(func(t *trace) Verdict { return countJudge{t}.judge() }),
 }
 

@@ -14,7 +14,7 @@ var errorsProperty = property{
 		Name: Errors, Promise: "Every outcome has one error class, the documented one.",
 		Broken: "an outcome is reported as another one",
 	},
-	harm:  always(WrongAnswer),
+	harm:  always(wrongAnswer),
 	judge: plainly(func(t *trace) Verdict { return errorsJudge{t}.judge() }),
 }
 

@@ -15,7 +15,7 @@ var fairnessProperty = property{
 		Name: Fairness, Promise: "Waiters get the lock in the order in which they came.",
 		Broken: "the lock is not granted in order of arrival",
 	},
-	harm:    always(WrongAnswer),
+	harm:    always(wrongAnswer),
 	claimed: func(h *history.Header) bool { return h.Claims.Fairness },
 	judge:   plainly(func(t *trace) Verdict { return fairnessJudge{t}.judge() }),
 }

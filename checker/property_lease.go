@@ -10,7 +10,7 @@ var leaseProperty = property{
 		Name: Lease, Promise: "The server never keeps a hold shorter than the lease owed, longer than asked, or for ever.",
 		Broken: "the lease on the server is not the one asked for",
 	},
-	harm:    always(WrongAnswer),
+	harm:    always(wrongAnswer),
 	claimed: func(h *history.Header) bool { return h.Claims.Lease && !h.Unwatched },
 	judge:   byServerLog(func(t *trace) Verdict { return leaseJudge{t}.judge() }),
 }

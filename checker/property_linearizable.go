@@ -17,7 +17,7 @@ var linearizableProperty = property{
 		Name: Linearizable, Promise: "Every outcome is possible for a single lock that serves one request at a time.",
 		Broken: "the answers are such as no lock could give",
 	},
-	harm:  always(WrongAnswer),
+	harm:  always(wrongAnswer),
 	judge: func(t *trace, o Options) (Verdict, error) { return linearizableJudge{t}.judge(o) },
 }
 
@@ -206,7 +206,7 @@ func (j linearizableJudge) writeDown(e *linear.DisagreementError, lock string, j
 		Format: history.Format, Scenario: h.Scenario, Lock: h.Lock, World: h.World, Seed: h.Seed, Version: h.Version, Claims: h.Claims,
 	}
 	e.Minimal.Header.Claims.Lease = true // by what every acquire asked for
-	if history.Validate(e.Minimal) != nil {
+	if e.Minimal.Validate() != nil {
 		e.Minimal = nil
 		return e
 	}

@@ -10,7 +10,7 @@ var ownershipProperty = property{
 		Name: Ownership, Promise: "Only its owner releases or renews a hold.",
 		Broken: "a hold is released or renewed that is not the caller's",
 	},
-	harm:    always(WrongAnswer),
+	harm:    always(wrongAnswer),
 	claimed: func(h *history.Header) bool { return !h.Unwatched },
 	judge:   byServerLog(judgeOwnership),
 }

@@ -19,7 +19,7 @@ var progressProperty = property{
 		if verdicts[Cleanup].Outcome == Violated { // no owner ends the hold, ever
 			return Deadlock
 		}
-		return FreeLockUnused
+		return freeLockUnused
 	},
 	judge: plainly(func(t *trace) Verdict { return progressJudge{t}.judge() }),
 }

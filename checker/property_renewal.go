@@ -14,7 +14,7 @@ var renewalProperty = property{
 		Name: Renewal, Promise: "A renewed hold is renewed in time while it lives, and never after.",
 		Broken: "a hold is not renewed as it should be",
 	},
-	harm:    always(WrongAnswer),
+	harm:    always(wrongAnswer),
 	claimed: func(h *history.Header) bool { return h.Claims.Renewal && !h.Unwatched },
 	judge:   byServerLog(func(t *trace) Verdict { return renewalJudge{t}.judge() }),
 }

@@ -94,9 +94,9 @@ func (a *Anchor) ToClient() bool {
 	return a.Moment == Answered || a.Moment == Published || a.Moment == Delivered
 }
 
-// AnchorOf returns the anchor that selects only m, among m and the moments before
+// Anchor returns the anchor that selects only m, among m and the moments before
 // it.
-func AnchorOf(m Moment, before []Moment) Anchor {
+func (m Moment) Anchor(before []Moment) Anchor {
 	a := Anchor{Moment: m.Name, Client: m.Client, Node: m.Node, Command: m.Command, Nth: 1}
 	if a.OfRequest() || m.Name == Invoked { // the others imply their operation, or have none
 		a.Op = m.Op
@@ -120,7 +120,7 @@ func (a *Anchor) matches(m Moment) bool {
 
 // When describes the time and duration of a fault, such as "after the 2nd grant of
 // client-1, for 15s".
-func When(s Spec) string {
+func (s Spec) When() string {
 	var text string
 	switch {
 	case s.At != nil:

@@ -30,12 +30,12 @@ var _ = register(Kind{
 		}
 		return ""
 	},
-	Sweep: &Sweep{
+	Sweep: &sweep{
 		Param: "clock-jump", Summary: "how far the clock jumps, in the clock-jump faults",
 		Noun: "a clock jump of %s", Label: "clock jump", Signed: true,
 		Set: func(s *Spec, by Duration) { s.By = by },
 	},
-	Draw: func(d Dice, s *Spec) {
+	Draw: func(d dice, s *Spec) {
 		s.By = d.Between(d.Lease()/4, 3*d.Lease())
 		if d.Chance(4) {
 			s.By = -s.By
@@ -74,7 +74,7 @@ var _ = register(Kind{
 	},
 	NeedsServers: true,
 	RedisOnly:    func(Spec) string { return clocksUnknown },
-	Draw: func(d Dice, s *Spec) {
+	Draw: func(d dice, s *Spec) {
 		s.Rate = []float64{0.5, 0.8, 0.95, 1.05, 1.2, 1.5, 2}[d.Number(0, 6)]
 		s.For = d.Lasts()
 	},

@@ -16,7 +16,7 @@ var _ = register(Kind{
 	LinksOnly:    true,
 	Traits:       func(Spec) history.Traits { return history.Traits{Lasts: true, HoldsReplication: true, Cuts: true} },
 	NeedsServers: true,
-	Draw:         func(d Dice, s *Spec) { s.For = d.Lasts() },
+	Draw:         func(d dice, s *Spec) { s.For = d.Lasts() },
 	Available:    needsReplicas,
 	New: func(s Spec, t Topology, _ uint64) (Fault, error) {
 		return strikeFunc(func(_ context.Context, w World) (string, func() error, error) {

@@ -20,11 +20,11 @@ var _ = register(Kind{
 		requests, replies := held(s)
 		return history.Traits{Lasts: true, HoldsRequests: requests, HoldsReplies: replies, Reorders: requests}
 	},
-	Sweep: &Sweep{
+	Sweep: &sweep{
 		Param: "delay", Summary: "how late messages are: by of the delay faults, or the latency where there are none",
 		Noun: "a message delay of %s", Label: "message delay", Otherwise: Latency, Set: setBy,
 	},
-	Draw: func(d Dice, s *Spec) {
+	Draw: func(d dice, s *Spec) {
 		s.By, s.For = d.Between(5*time.Millisecond, d.Lease()/3), d.Lasts()
 		if d.Chance(4) {
 			s.By = d.Between(d.Lease()/3, 3*d.Lease()/2)

@@ -41,7 +41,7 @@ var _ = register(Kind{
 		}
 		return s.Mode
 	},
-	Draw: func(d Dice, s *Spec) {
+	Draw: func(d dice, s *Spec) {
 		if d.Topology().Replicas == 0 {
 			return // the topology does not allow it
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/internal/must"
 )
 
@@ -259,7 +260,7 @@ func TestPlannedInWords(t *testing.T) {
 			t.Error(err)
 			continue
 		}
-		want := []Planned{{ID: 1, Fault: "pause", Targets: []string{"client-1"}, When: tt.want, Traits: TraitsOf(tt.spec)}}
+		want := []history.PlannedFault{{ID: 1, Fault: "pause", Targets: []string{"client-1"}, When: tt.want, Traits: tt.spec.Traits()}}
 		if diff := cmp.Diff(want, sc.Planned()); diff != "" {
 			t.Error(diff)
 		}
@@ -272,7 +273,7 @@ type recorder struct {
 	lines []string
 }
 
-func (r *recorder) record(s Strike) {
+func (r *recorder) record(s history.FaultEvent) {
 	r.lines = append(r.lines, fmt.Sprintf("%v #%d %s %s %v", time.Since(r.start), s.ID, s.Name, s.Phase, s.Targets))
 }
 
@@ -406,23 +407,23 @@ func TestScheduleFailures(t *testing.T) {
 		zero := Duration(0)
 		w := newFakeWorld()
 		w.failAt("crash")
-		var got []Strike
+		var got []history.FaultEvent
 		sc, err := NewSchedule([]Spec{
 			{Fault: "crash", Target: Names{"client-1"}, At: &zero},
 			{Fault: "pause", Target: Names{"client-1"}, At: &zero, For: sec},
 			{Fault: "pause", Target: Names{"client-2"}, On: &Anchor{Moment: Granted}},
 		}, big, 1)
 		must.Succeed(t, err)
-		sc.Start(t.Context(), w, at(func(s Strike) { got = append(got, s) }))
+		sc.Start(t.Context(), w, at(func(s history.FaultEvent) { got = append(got, s) }))
 		w.failAt("resume")
 		time.Sleep(2 * time.Second)
 		sc.Stop()
-		want := []Strike{
-			{1, "crash", PhaseFailed, []string{"client-1"}, "", "could not strike: client-1: refused"},
-			{2, "pause", PhaseStart, []string{"client-1"}, "", "client-1 paused"},
-			{2, "pause", PhaseEnd, []string{"client-1"}, "", ""},
-			{2, "pause", PhaseFailed, []string{"client-1"}, "", "could not be healed: refused"},
-			{3, "pause", PhaseFailed, []string{"client-2"}, "", "never struck: the run was over first; planned after the first grant"},
+		want := []history.FaultEvent{
+			{ID: 1, Name: "crash", Phase: history.PhaseFailed, Targets: []string{"client-1"}, Detail: "could not strike: client-1: refused"},
+			{ID: 2, Name: "pause", Phase: history.PhaseStart, Targets: []string{"client-1"}, Detail: "client-1 paused"},
+			{ID: 2, Name: "pause", Phase: history.PhaseEnd, Targets: []string{"client-1"}},
+			{ID: 2, Name: "pause", Phase: history.PhaseFailed, Targets: []string{"client-1"}, Detail: "could not be healed: refused"},
+			{ID: 3, Name: "pause", Phase: history.PhaseFailed, Targets: []string{"client-2"}, Detail: "never struck: the run was over first; planned after the first grant"},
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Error(diff)
@@ -431,7 +432,7 @@ func TestScheduleFailures(t *testing.T) {
 }
 
 // at is a record without the beginning of the fault.
-func at(tell func(Strike)) Record { return func() func(Strike) { return tell } }
+func at(tell func(history.FaultEvent)) record { return func() func(history.FaultEvent) { return tell } }
 
 // The record of a fault that needs time to strike is at the time of its
 // beginning.
@@ -443,9 +444,9 @@ func TestAStrikeIsRecordedWhereItBegan(t *testing.T) {
 		sc, err := NewSchedule([]Spec{{Fault: "crash", Target: Names{"client-1"}, At: &zero}}, big, 1)
 		must.Succeed(t, err)
 		start := time.Now()
-		sc.Start(t.Context(), w, func() func(Strike) {
+		sc.Start(t.Context(), w, func() func(history.FaultEvent) {
 			began := time.Since(start)
-			return func(Strike) {
+			return func(history.FaultEvent) {
 				if told := time.Since(start); began != 0 || told != 2*time.Second {
 					t.Errorf("it began after %s and was told of after %s", began, told)
 				}

@@ -30,7 +30,7 @@ var _ = register(Kind{
 		}
 		return s.Mode
 	},
-	Draw: func(d Dice, s *Spec) {
+	Draw: func(d dice, s *Spec) {
 		s.For, s.Peer = d.Lasts(), d.Peers()
 		if d.Chance(3) {
 			s.Mode = clientGone

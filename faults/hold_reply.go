@@ -23,7 +23,7 @@ var _ = register(Kind{
 	Traits: func(Spec) history.Traits {
 		return history.Traits{Lasts: true, LosesReplies: true, BreaksConnections: true}
 	},
-	Draw: func(d Dice, s *Spec) {
+	Draw: func(d dice, s *Spec) {
 		s.For = d.Between(100*time.Millisecond, 3000*time.Millisecond)
 		s.Peer = d.Peers()
 	},

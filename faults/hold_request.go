@@ -25,7 +25,7 @@ var _ = register(Kind{
 	},
 	NeedsRequests: true,
 	RedisOnly:     func(Spec) string { return requestsUnknown },
-	Draw:          func(d Dice, s *Spec) { s.For, s.Peer = d.Lasts(), d.Peers() },
+	Draw:          func(d dice, s *Spec) { s.For, s.Peer = d.Lasts(), d.Peers() },
 	Available:     func(s Spec, t Topology) error { return checkLinks(s, t, true) },
 	New: func(s Spec, t Topology, _ uint64) (Fault, error) {
 		return strikeLinks(s, t, func(w World, links []Link) (string, func() error, error) {

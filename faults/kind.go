@@ -35,10 +35,10 @@ type Kind struct {
 	// that all variants are one hazard.
 	Variant func(s Spec) string
 	// Sweep is the parameter that a sweep can vary, or nil.
-	Sweep *Sweep
+	Sweep *sweep
 	// Draw draws the parameters of the fault for an explored run, except target
 	// and time; nil for a fault without parameters.
-	Draw func(d Dice, s *Spec)
+	Draw func(d dice, s *Spec)
 
 	// Available returns the reason why a topology does not support the fault,
 	// or nil.
@@ -54,8 +54,8 @@ type Param struct {
 	Words []string // the allowed values, if they are few
 }
 
-// Sweep is a parameter of a fault that a sweep can vary.
-type Sweep struct {
+// sweep is a parameter of a fault that a sweep can vary.
+type sweep struct {
 	Param   string // its name on the command line
 	Summary string // one line, for the help and the docs
 	Noun    string // the phrase of a sentence, around the value
@@ -67,15 +67,15 @@ type Sweep struct {
 	Otherwise string
 }
 
-// The settings that a [Sweep] varies in a topology without its fault.
+// The settings that a sweep varies in a topology without its fault.
 const (
 	Latency = "latency"
 	Lag     = "lag"
 )
 
-// Dice draw the parameters of a fault. The same draws in the same order give the
+// dice draw the parameters of a fault. The same draws in the same order give the
 // same fault.
-type Dice interface {
+type dice interface {
 	Number(lo, hi int) int
 	Chance(n int) bool // true once in n times
 	Between(lo, hi time.Duration) Duration
@@ -112,8 +112,8 @@ func (k Kind) unknown() Spec {
 	return s
 }
 
-// TraitsOf returns the traits of a declared fault; none for an unknown fault.
-func TraitsOf(s Spec) history.Traits {
+// Traits returns the traits of a declared fault; none for an unknown fault.
+func (s Spec) Traits() history.Traits {
 	k, ok := Lookup(s.Fault)
 	if !ok {
 		return history.Traits{}
@@ -122,7 +122,7 @@ func TraitsOf(s Spec) history.Traits {
 }
 
 // Hazard names a fault, with its variant if that is a separate hazard.
-func Hazard(s Spec) string {
+func (s Spec) Hazard() string {
 	if k, ok := Lookup(s.Fault); ok && k.Variant != nil {
 		if v := k.Variant(s); v != "" {
 			return s.Fault + "-" + v

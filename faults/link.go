@@ -121,7 +121,7 @@ func needsReplicas(_ Spec, t Topology) error {
 }
 
 // attach adds one toxic to all links, in the given directions, or to none.
-func attach(w Attacher, links []Link, dirs []stream.Direction, t toxiproxy.Toxic) (detach func(), err error) {
+func attach(w attacher, links []Link, dirs []stream.Direction, t toxiproxy.Toxic) (detach func(), err error) {
 	var detaches []func()
 	detach = func() {
 		for _, d := range detaches {
@@ -148,14 +148,14 @@ type managed interface {
 }
 
 // on adds a managed toxic to links until heal.
-func on(w Attacher, links []Link, dirs []stream.Direction, t managed) (heal func() error, err error) {
+func on(w attacher, links []Link, dirs []stream.Direction, t managed) (heal func() error, err error) {
 	return t.Manage(func() (func(), error) { return attach(w, links, dirs, t) })
 }
 
 // Cut holds all data on the links, both ways, until heal forwards it in order.
 // Other toxics do not affect it. A bare [Hold] would forward its data whenever
 // another toxic is chained.
-func Cut(w Attacher, links []Link) (heal func(), err error) {
+func Cut(w attacher, links []Link) (heal func(), err error) {
 	h := new(toxics.Hold)
 	off, err := on(w, links, []stream.Direction{stream.Upstream, stream.Downstream}, h)
 	if err != nil {
@@ -188,7 +188,7 @@ func directions(s Spec) []stream.Direction {
 func held(s Spec) (requests, replies bool) { return s.Direction != toClient, s.Direction != toNode }
 
 // drawDirection draws the parameter of that name. It prefers both.
-func drawDirection(d Dice) string { return []string{"", "", toNode, toClient}[d.Number(0, 3)] }
+func drawDirection(d dice) string { return []string{"", "", toNode, toClient}[d.Number(0, 3)] }
 
 // setBy sets the delay of a fault, and keeps the jitter smaller.
 func setBy(s *Spec, by Duration) { s.By, s.Jitter = by, min(s.Jitter, by) }

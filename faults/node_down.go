@@ -20,7 +20,7 @@ var _ = register(Kind{
 		return history.Traits{Lasts: true, StopsNode: true, Refuses: true, BreaksConnections: true, ForgetsScripts: true}
 	},
 	NeedsServers: true,
-	Draw:         func(d Dice, s *Spec) { s.For = d.Lasts() },
+	Draw:         func(d dice, s *Spec) { s.For = d.Lasts() },
 	New: func(s Spec, _ Topology, _ uint64) (Fault, error) {
 		return strikeFunc(func(_ context.Context, w World) (string, func() error, error) {
 			nodes := resolve(s.Target, w)
@@ -66,7 +66,7 @@ var _ = register(Kind{
 		}
 		return ""
 	},
-	Draw: func(d Dice, s *Spec) {
+	Draw: func(d dice, s *Spec) {
 		s.Data = keepData
 		if !d.Survivable() && !d.Chance(3) {
 			s.Data = loseData

@@ -21,7 +21,7 @@ var _ = register(Kind{
 		requests, replies := held(s)
 		return history.Traits{Lasts: true, HoldsRequests: requests, HoldsReplies: replies, Cuts: true, Reorders: requests}
 	},
-	Draw: func(d Dice, s *Spec) {
+	Draw: func(d dice, s *Spec) {
 		s.For = d.Lasts()
 		s.Peer = d.Peers()
 		s.Direction = drawDirection(d)

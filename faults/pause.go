@@ -18,12 +18,12 @@ var _ = register(Kind{
 	Lasts:   true,
 	Plural:  "pauses",
 	Traits:  func(Spec) history.Traits { return history.Traits{Lasts: true, StopsProcess: true} },
-	Sweep: &Sweep{
+	Sweep: &sweep{
 		Param: "pause", Summary: "how long the pause faults last",
 		Noun: "a pause of %s", Label: "length of the pause",
 		Set: func(s *Spec, length Duration) { s.For = length },
 	},
-	Draw: func(d Dice, s *Spec) {
+	Draw: func(d dice, s *Spec) {
 		s.For = d.Between(20*time.Millisecond, d.Lease()/5)
 		if !d.Survivable() && !d.Chance(3) {
 			s.For = d.Between(d.Lease(), 5*d.Lease()/2)

@@ -22,11 +22,11 @@ var _ = register(Kind{
 	LinksOnly:    true,
 	Traits:       func(Spec) history.Traits { return history.Traits{Lasts: true, HoldsReplication: true} },
 	NeedsServers: true,
-	Sweep: &Sweep{
+	Sweep: &sweep{
 		Param: "lag", Summary: "how late replication is: by of the replication-lag faults, or all of it where there are none",
 		Noun: "a replication lag of %s", Label: "replication lag", Otherwise: Lag, Set: setBy,
 	},
-	Draw: func(d Dice, s *Spec) {
+	Draw: func(d dice, s *Spec) {
 		s.By, s.For = d.Between(20*time.Millisecond, 2000*time.Millisecond), d.Lasts()
 	},
 	Available: func(s Spec, t Topology) error {

@@ -15,7 +15,7 @@ var _ = register(Kind{
 	Target:    "link",
 	Params:    []Param{{Name: "peer"}},
 	Traits:    func(Spec) history.Traits { return history.Traits{Instant: true, BreaksConnections: true} },
-	Draw:      func(d Dice, s *Spec) { s.Peer = d.Peers() },
+	Draw:      func(d dice, s *Spec) { s.Peer = d.Peers() },
 	Available: func(s Spec, t Topology) error { return checkLinks(s, t, false) },
 	New: func(s Spec, t Topology, _ uint64) (Fault, error) {
 		return strikeLinks(s, t, func(w World, links []Link) (string, func() error, error) {

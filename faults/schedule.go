@@ -30,7 +30,7 @@ type Schedule struct {
 	mu      sync.Mutex // guards what follows and the entries; never held while a world is called
 	ctx     context.Context
 	world   World
-	record  Record
+	record  record
 	due     []task
 	wake    chan struct{}  // capacity 1: due has changed
 	quit    chan struct{}  // closed by Stop
@@ -38,53 +38,24 @@ type Schedule struct {
 	busy    sync.WaitGroup // strikes under way, and the goroutine
 }
 
-// Planned is a fault of the schedule.
-type Planned struct {
-	ID      int
-	Fault   string
-	Targets []string
-	When    string // such as "at 2s, for 5s"
-	Traits  history.Traits
-}
-
-// Strike is an event of a planned fault.
-type Strike struct {
-	ID      int
-	Name    string
-	Phase   string   // PhaseStart, PhaseEnd or PhaseFailed
-	Targets []string // the names of the struck parties
-	// Promoted is the server that the strike made a primary; "" for none.
-	Promoted string
-	Detail   string // what the strike did
-}
-
-// Record reserves the present place in the history for an event, and returns a
+// record reserves the present place in the history for an event, and returns a
 // function that fills it. A fault may take a while to strike, such as an election,
 // and the parties that it wakes act before its description is known. Its place in
 // the history is its start.
-type Record func() (tell func(Strike))
+type record func() (tell func(history.FaultEvent))
 
-// The phases of a fault. An instant fault only starts. A fault that could not
-// strike, or whose moment never came, failed. A fault that could not heal ended
-// and failed.
-const (
-	PhaseStart  = "start"
-	PhaseEnd    = "end"
-	PhaseFailed = "failed"
-)
-
-// SpecError names the fault of a scenario that cannot be built, and the reason.
-type SpecError struct {
+// specError names the fault of a scenario that cannot be built, and the reason.
+type specError struct {
 	Index int    // in the scenario's list, from 0
 	Fault string // as written there
 	Err   error
 }
 
-func (e *SpecError) Error() string {
+func (e *specError) Error() string {
 	return fmt.Sprintf("faults[%d] (%s): %v", e.Index, e.Fault, e.Err)
 }
 
-func (e *SpecError) Unwrap() error { return e.Err }
+func (e *specError) Unwrap() error { return e.Err }
 
 type entry struct {
 	id      int
@@ -114,7 +85,7 @@ func (t task) planned() time.Time {
 	return t.e.planned
 }
 
-// NewSchedule builds the faults of specs for a topology. It returns a [*SpecError]
+// NewSchedule builds the faults of specs for a topology. It returns a *specError
 // for the first fault that cannot be built. Every fault gets its own source of
 // randomness, derived from seed.
 func NewSchedule(specs []Spec, t Topology, seed uint64) (*Schedule, error) {
@@ -123,7 +94,7 @@ func NewSchedule(specs []Spec, t Topology, seed uint64) (*Schedule, error) {
 		own := mix(seed, uint64(i+1))
 		f, err := build(s, t, own)
 		if err != nil {
-			return nil, &SpecError{Index: i, Fault: s.Fault, Err: err}
+			return nil, &specError{Index: i, Fault: s.Fault, Err: err}
 		}
 		s.After += drawn(s.Within, own)
 		sc.entries = append(sc.entries, &entry{id: i + 1, spec: s, fault: f})
@@ -152,10 +123,10 @@ func mix(seed, n uint64) uint64 {
 }
 
 // Planned lists the faults, with ids from 1 in the order of the scenario.
-func (sc *Schedule) Planned() []Planned {
-	var out []Planned
+func (sc *Schedule) Planned() []history.PlannedFault {
+	var out []history.PlannedFault
 	for _, e := range sc.entries {
-		out = append(out, Planned{ID: e.id, Fault: e.spec.Fault, Targets: targets(e.spec), When: When(e.spec), Traits: TraitsOf(e.spec)})
+		out = append(out, history.PlannedFault{ID: e.id, Fault: e.spec.Fault, Targets: targets(e.spec), When: e.spec.When(), Traits: e.spec.Traits()})
 	}
 	return out
 }
@@ -174,7 +145,7 @@ func targets(s Spec) []string { return slices.Concat(s.Target, s.Peer) }
 // Start starts the run: times count from now. Faults at 0s strike before it
 // returns. record gets every event, one call after the other per fault; it must
 // not call the schedule.
-func (sc *Schedule) Start(ctx context.Context, w World, record Record) {
+func (sc *Schedule) Start(ctx context.Context, w World, record record) {
 	now := time.Now()
 	var first []*entry
 	sc.mu.Lock()
@@ -347,10 +318,10 @@ func (sc *Schedule) strike(e *entry) {
 	w := &promoting{World: sc.world}
 	detail, heal, err := e.fault.Strike(sc.ctx, w)
 	if err != nil {
-		tell(e.strike(PhaseFailed, fmt.Sprintf("could not strike: %v", err)))
+		tell(e.strike(history.PhaseFailed, fmt.Sprintf("could not strike: %v", err)))
 		return
 	}
-	s := e.strike(PhaseStart, detail)
+	s := e.strike(history.PhaseStart, detail)
 	s.Promoted = w.promoted
 	tell(s)
 	if heal == nil {
@@ -396,9 +367,9 @@ func (sc *Schedule) heal(e *entry) {
 		sc.waiting.Add(-1)
 	}
 	// Record the end first: the parties that it wakes may act at once.
-	sc.tell(e, PhaseEnd, "")
+	sc.tell(e, history.PhaseEnd, "")
 	if err := heal(); err != nil {
-		sc.tell(e, PhaseFailed, fmt.Sprintf("could not be healed: %v", err))
+		sc.tell(e, history.PhaseFailed, fmt.Sprintf("could not be healed: %v", err))
 	}
 }
 
@@ -406,8 +377,8 @@ func (sc *Schedule) tell(e *entry, phase, detail string) {
 	sc.record()(e.strike(phase, detail))
 }
 
-func (e *entry) strike(phase, detail string) Strike {
-	return Strike{ID: e.id, Name: e.spec.Fault, Phase: phase, Targets: e.targets, Detail: detail}
+func (e *entry) strike(phase, detail string) history.FaultEvent {
+	return history.FaultEvent{ID: e.id, Name: e.spec.Fault, Phase: phase, Targets: e.targets, Detail: detail}
 }
 
 // Stop ends the schedule. It waits for running strikes, heals lasting faults in
@@ -429,7 +400,7 @@ func (sc *Schedule) Stop() {
 	for _, e := range sc.entries {
 		if !e.struck {
 			e.targets = targets(e.spec)
-			sc.tell(e, PhaseFailed, "never struck: the run was over first; planned "+When(e.spec))
+			sc.tell(e, history.PhaseFailed, "never struck: the run was over first; planned "+e.spec.When())
 		}
 	}
 }

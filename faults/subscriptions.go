@@ -21,7 +21,7 @@ var _ = register(Kind{
 	LinksOnly: true,
 	Traits:    func(Spec) history.Traits { return history.Traits{Lasts: true, LosesNotices: true} },
 	RedisOnly: func(Spec) string { return channelsOnly },
-	Draw:      func(d Dice, s *Spec) { s.For = d.Between(500*time.Millisecond, 4*d.Lease()) },
+	Draw:      func(d dice, s *Spec) { s.For = d.Between(500*time.Millisecond, 4*d.Lease()) },
 	Available: func(s Spec, t Topology) error { return checkLinks(s, t, true) },
 	New: func(s Spec, t Topology, _ uint64) (Fault, error) {
 		return strikeLinks(s, t, func(w World, links []Link) (string, func() error, error) {
@@ -43,7 +43,7 @@ var _ = register(Kind{
 	LinksOnly: true,
 	Traits:    func(Spec) history.Traits { return history.Traits{Lasts: true, HoldsSubscriptions: true} },
 	RedisOnly: func(Spec) string { return channelsOnly },
-	Draw: func(d Dice, s *Spec) {
+	Draw: func(d dice, s *Spec) {
 		s.By, s.For = d.Between(50*time.Millisecond, 1500*time.Millisecond), d.Between(500*time.Millisecond, 2*d.Lease())
 	},
 	Available: func(s Spec, t Topology) error {

@@ -51,7 +51,7 @@ func TestTraitsDependOnParameters(t *testing.T) {
 		{Spec{Fault: "clock-jump", By: -sec}, func(t history.Traits) bool { return t.ClockJump == -int64(sec) }},
 		{Spec{Fault: "clock-drift", Rate: 1.5}, func(t history.Traits) bool { return t.ClockRate == 1.5 }},
 	} {
-		if traits := TraitsOf(tt.spec); !tt.has(traits) {
+		if traits := tt.spec.Traits(); !tt.has(traits) {
 			t.Errorf("%+v: %+v", tt.spec, traits)
 		}
 	}

@@ -76,12 +76,12 @@ var families = []struct {
 	{"pause", func(t history.Traits) bool { return t.StopsProcess }},
 }
 
-// NoFault is the family of a scenario without faults.
-const NoFault = "no fault"
+// noFault is the family of a scenario without faults.
+const noFault = "no fault"
 
 // Families lists the families in the order of reports.
 func Families() []string {
-	all := []string{NoFault}
+	all := []string{noFault}
 	for _, h := range families {
 		all = append(all, h.name)
 	}
@@ -97,5 +97,5 @@ func FamilyOf(specs []Spec) string {
 			}
 		}
 	}
-	return NoFault
+	return noFault
 }

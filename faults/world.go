@@ -22,7 +22,7 @@ type World interface {
 	// Cancel ends the context of the client's operation.
 	Cancel(client string) error
 
-	Attacher
+	attacher
 	// Reset breaks every connection of a link at once; clients may open new ones.
 	Reset(l Link) error
 	// WithholdRequest withholds one request of a client over a link, after its arrival
@@ -72,8 +72,8 @@ type World interface {
 	DeleteLock(node string) error
 }
 
-// Attacher accepts toxics.
-type Attacher interface {
+// attacher accepts toxics.
+type attacher interface {
 	// Attach adds a toxic to every present and future connection of a link, in
 	// one direction, and returns a function that removes it.
 	Attach(l Link, dir stream.Direction, t toxics.Toxic) (detach func(), err error)

@@ -153,11 +153,11 @@ type Holder locks.Holder
 
 // The kinds of Holder besides the default.
 const (
-	HolderFirst  = Holder(locks.HolderFirst)  // of a list, its first element
-	HolderLast   = Holder(locks.HolderLast)   // of a list, its last element
-	HolderLowest = Holder(locks.HolderLowest) // of a sorted set, the member with the lowest score
-	HolderMember = Holder(locks.HolderMember) // of a set, its only member
-	HolderNone   = Holder(locks.HolderNone)   // the key does not tell
+	HolderFirst  Holder = "first"  // of a list, its first element
+	HolderLast   Holder = "last"   // of a list, its last element
+	HolderLowest Holder = "lowest" // of a sorted set, the member with the lowest score
+	HolderMember Holder = "member" // of a set, its only member
+	HolderNone   Holder = "none"   // the key does not tell
 )
 
 // description is the account that the lock gives of itself.

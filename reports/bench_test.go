@@ -28,7 +28,7 @@ func BenchmarkHTML(b *testing.B) {
 	}
 	d.Histories = func(r results.Run) (*history.History, error) { return histories[[2]string{r.Scenario, r.Lock}], nil }
 	for b.Loop() {
-		must.Succeed(b, HTML(io.Discard, d))
+		must.Succeed(b, d.HTML(io.Discard))
 	}
 	b.ReportMetric(float64(len(histories)), "runs")
 }

@@ -51,7 +51,7 @@ type briefPicture struct {
 // other file and no network. With a cell, SCENARIO/LOCK, it is about the worst run of that
 // cell; the error is a [CellError] without such a run. Without a cell it is about the most
 // telling violation of all runs.
-func Brief(w io.Writer, d Document, cell string) error {
+func (d Document) Brief(w io.Writer, cell string) error {
 	r, why, err := choose(d, cell)
 	if err != nil {
 		return err
@@ -71,7 +71,7 @@ func Brief(w io.Writer, d Document, cell string) error {
 
 // SVG writes the diagram of the run that [Brief] is about, as a file of its own in light
 // colours.
-func SVG(w io.Writer, d Document, cell string) error {
+func (d Document) SVG(w io.Writer, cell string) error {
 	r, _, err := choose(d, cell)
 	switch {
 	case err != nil:

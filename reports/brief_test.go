@@ -34,7 +34,7 @@ func play(t *testing.T, scenarios, locks string) reports.Document {
 func briefOf(t *testing.T, d reports.Document, cell string) string {
 	t.Helper()
 	var b bytes.Buffer
-	must.Succeed(t, reports.Brief(&b, d, cell))
+	must.Succeed(t, d.Brief(&b, cell))
 	return b.String()
 }
 
@@ -110,7 +110,7 @@ func TestNothingWasViolated(t *testing.T) {
 	if got := briefOf(t, d, ""); !strings.Contains(got, "<h1>No run violates anything</h1>") || !strings.Contains(got, "1 run of 1 scenario with 1 lock.") {
 		t.Errorf("the page says something else:\n%s", got)
 	}
-	if err := reports.SVG(io.Discard, d, ""); err == nil || !strings.Contains(err.Error(), "no run violates anything") {
+	if err := d.SVG(io.Discard, ""); err == nil || !strings.Contains(err.Error(), "no run violates anything") {
 		t.Errorf("a picture of nothing: %v", err)
 	}
 	d.Results.Runs[0].Failure = "the process was killed"
@@ -127,7 +127,7 @@ func TestNothingWasViolated(t *testing.T) {
 func TestTheSVGStandsAlone(t *testing.T) {
 	d := play(t, "failover-lost-write", "reentrant")
 	var b bytes.Buffer
-	must.Succeed(t, reports.SVG(&b, d, "failover-lost-write/reentrant"))
+	must.Succeed(t, d.SVG(&b, "failover-lost-write/reentrant"))
 	for dec := xml.NewDecoder(bytes.NewReader(b.Bytes())); ; {
 		if _, err := dec.Token(); err == io.EOF {
 			break

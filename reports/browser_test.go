@@ -58,7 +58,7 @@ func TestBrowserShowsTheReport(t *testing.T) {
 	b := browser.Start(t)
 	for name, d := range map[string]Document{"sample": sample(), "pair": pair(), "hostile": hostileDocument(), "proofs": proofDocument(), "live": liveSample()} {
 		var page bytes.Buffer
-		must.Succeed(t, HTML(&page, d))
+		must.Succeed(t, d.HTML(&page))
 		file := filepath.Join(t.TempDir(), "report.html")
 		must.Succeed(t, os.WriteFile(file, page.Bytes(), 0o644))
 		for _, v := range browser.Views() {

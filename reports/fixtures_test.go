@@ -100,7 +100,7 @@ func (r *recorder) plan() {
 		}
 	}
 	for i := range *all {
-		(*all)[i].Traits = faults.TraitsOf(faults.Spec{Fault: (*all)[i].Fault})
+		(*all)[i].Traits = faults.Spec{Fault: (*all)[i].Fault}.Traits()
 	}
 }
 

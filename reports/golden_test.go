@@ -69,7 +69,7 @@ func TestText(t *testing.T) {
 		"interrupted.txt": {Results: results.Results{Interrupted: true, Pending: make([]string, 60)}},
 	} {
 		var b bytes.Buffer
-		must.Succeed(t, Text(&b, d))
+		must.Succeed(t, d.Text(&b))
 		golden(t, file, b.Bytes())
 	}
 }
@@ -77,7 +77,7 @@ func TestText(t *testing.T) {
 func TestMarkdown(t *testing.T) {
 	for file, d := range map[string]Document{"matrix.md": seeded(), "empty.md": {}} {
 		var b bytes.Buffer
-		must.Succeed(t, Markdown(&b, d))
+		must.Succeed(t, d.Markdown(&b))
 		golden(t, file, b.Bytes())
 	}
 }

@@ -85,7 +85,7 @@ func hostileDocument() Document {
 
 func TestHostileHTML(t *testing.T) {
 	var b bytes.Buffer
-	must.Succeed(t, HTML(&b, hostileDocument()))
+	must.Succeed(t, hostileDocument().HTML(&b))
 	checkText(t, b.Bytes())
 	allowed := map[string]bool{}
 	for _, n := range strings.Fields(`html head meta title style body svg defs pattern linearGradient stop rect path text g p h1 h2 h3 h4 nav a code main header section
@@ -140,7 +140,7 @@ func withoutScript(t *testing.T, page string) string {
 // TestNothingExternal: the report opens offline.
 func TestNothingExternal(t *testing.T) {
 	var b bytes.Buffer
-	must.Succeed(t, HTML(&b, sample()))
+	must.Succeed(t, sample().HTML(&b))
 	page := regexp.MustCompile(`xmlns(:xlink)?="http://www.w3.org/[^"]*"`).ReplaceAllString(withoutScript(t, b.String()), "")
 	if m := regexp.MustCompile(`(?i)https?:|//[a-z]|@import|<script|<link|javascript:|url\((?:[^#])`).FindString(page); m != "" {
 		t.Errorf("the report refers to %q", m)
@@ -150,12 +150,12 @@ func TestNothingExternal(t *testing.T) {
 func TestHostileTextAndMarkdown(t *testing.T) {
 	var text, md bytes.Buffer
 	d := hostileDocument()
-	must.Succeed(t, Text(&text, d))
+	must.Succeed(t, d.Text(&text))
 	checkText(t, text.Bytes())
 	d.Results.Runs, d.Results.Skipped = d.Results.Runs[:1], nil
-	must.Succeed(t, Text(&text, d))
+	must.Succeed(t, d.Text(&text))
 	checkText(t, text.Bytes())
-	must.Succeed(t, Markdown(&md, hostileDocument()))
+	must.Succeed(t, hostileDocument().Markdown(&md))
 	checkText(t, md.Bytes())
 	columns := -1
 	for line := range strings.Lines(md.String()) {

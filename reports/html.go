@@ -28,7 +28,7 @@ const drawAllBelow = 25
 
 // HTML writes the report for a design review: one file that needs no other, and
 // that reads as well without scripts. It holds one history in memory at a time.
-func HTML(w io.Writer, d Document) error {
+func (d Document) HTML(w io.Writer) error {
 	b := bufio.NewWriterSize(w, 64<<10)
 	if d.Reference == "" {
 		d.Reference = "reentrant"

@@ -89,7 +89,7 @@ type sentenceView struct{ Class, Time, Text string }
 // that survives, follows that of the first on the same axis of time. One writes a
 // part of a page that has [Style] and [Patterns]. Without argued it compares the
 // verdicts with no expected ones.
-func One(w io.Writer, d Document, argued bool) error {
+func (d Document) One(w io.Writer, argued bool) error {
 	p := newPager(w, d)
 	play := func(i int, axis *timeAxis) runView {
 		r := &d.Results.Runs[i]

@@ -16,7 +16,7 @@ import (
 func page(t *testing.T, d Document) string {
 	t.Helper()
 	var b bytes.Buffer
-	must.Succeed(t, HTML(&b, d))
+	must.Succeed(t, d.HTML(&b))
 	return b.String()
 }
 

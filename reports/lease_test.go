@@ -47,9 +47,9 @@ func TestALeaseEndsOnce(t *testing.T) {
 				t.Errorf("the checker has the leases %v", leases)
 			}
 			var page bytes.Buffer
-			must.Succeed(t, reports.One(&page, reports.Document{
+			must.Succeed(t, (reports.Document{
 				Results: results.Results{Runs: []results.Run{r}}, Histories: func(results.Run) (*history.History, error) { return h, nil },
-			}, true))
+			}).One(&page, true))
 			diagram, proof, ok := strings.Cut(page.String(), "What proves it")
 			if !ok {
 				t.Fatal("the page has no proof")

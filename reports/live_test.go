@@ -86,12 +86,12 @@ func TestLiveRuns(t *testing.T) {
 		return d
 	}
 	for file, render := range map[string]func(*bytes.Buffer) error{
-		"live.txt":        func(b *bytes.Buffer) error { return Text(b, all) },
-		"live.md":         func(b *bytes.Buffer) error { return Markdown(b, all) },
+		"live.txt":        func(b *bytes.Buffer) error { return all.Text(b) },
+		"live.md":         func(b *bytes.Buffer) error { return all.Markdown(b) },
 		"live.xml":        func(b *bytes.Buffer) error { return JUnit(b, all.Results) },
-		"live-one.txt":    func(b *bytes.Buffer) error { return Text(b, one(0)) },
-		"live-one.md":     func(b *bytes.Buffer) error { return Markdown(b, one(0)) },
-		"live-failed.txt": func(b *bytes.Buffer) error { return Text(b, one(2)) },
+		"live-one.txt":    func(b *bytes.Buffer) error { return one(0).Text(b) },
+		"live-one.md":     func(b *bytes.Buffer) error { return one(0).Markdown(b) },
+		"live-failed.txt": func(b *bytes.Buffer) error { return one(2).Text(b) },
 	} {
 		var b bytes.Buffer
 		must.Succeed(t, render(&b))
@@ -148,7 +148,7 @@ func TestLiveResultsAsJSON(t *testing.T) {
 
 func TestLivePage(t *testing.T) {
 	var b bytes.Buffer
-	must.Succeed(t, HTML(&b, liveSample()))
+	must.Succeed(t, liveSample().HTML(&b))
 	for _, want := range []string{
 		`<li class="said"><time>2.000 s</time><span>node-1-replica-1 says: MASTER MODE enabled (user request from &#39;id=9 addr=127.0.0.1:5 &lt;b&gt;&#39;)</span></li>`,
 		`<pre class="tail">node-2&#39;s log:

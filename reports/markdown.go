@@ -13,7 +13,7 @@ import (
 
 // Markdown writes the matrix, and the unexpected and unknown verdicts, as GitHub
 // tables for a pull request or a job summary.
-func Markdown(w io.Writer, d Document) error {
+func (d Document) Markdown(w io.Writer) error {
 	b := bufio.NewWriter(w)
 	m := newMatrix(d)
 	fmt.Fprintf(b, "**%s**\n\n", EscapeMarkdown(d.headline()))

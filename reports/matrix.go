@@ -243,7 +243,7 @@ func findingsOf(r *results.Run) []finding {
 
 // Annotate writes a line for each unexpected verdict, and for each accepted violation
 // that no run shows any more. Each line is a command of a workflow of GitHub.
-func Annotate(w io.Writer, d Document) error {
+func (d Document) Annotate(w io.Writer) error {
 	b := bufio.NewWriter(w)
 	m := newMatrix(d)
 	for _, f := range m.findings() {

@@ -107,7 +107,7 @@ func quantile(ms []float64, q float64) string {
 }
 
 // Measures are the times that a history contains, in ns.
-type Measures struct {
+type measures struct {
 	Overlaps       int   // times with two holders
 	OverlapTotal   int64 // in all
 	OverlapLongest int64
@@ -116,11 +116,11 @@ type Measures struct {
 }
 
 // Measure extracts [Measures] from a history.
-func Measure(h *history.History) Measures {
+func Measure(h *history.History) measures {
 	f := newFacts(h)
 	n := numbers{}
 	n.add(f)
-	m := Measures{Overlaps: n.overlaps, OverlapTotal: n.total, OverlapLongest: n.longest, Handoffs: len(n.handoffs)}
+	m := measures{Overlaps: n.overlaps, OverlapTotal: n.total, OverlapLongest: n.longest, Handoffs: len(n.handoffs)}
 	if ms, ok := n.handoff(); ok {
 		m.HandoffMedian = int64(ms * 1e6)
 	}

@@ -18,7 +18,7 @@ import (
 // unexpected or unknown verdict, and one line of counts. Each verdict has the
 // command that repeats its run. A document with one run has all its details
 // instead. The first line says if the results are interrupted.
-func Text(w io.Writer, d Document) error {
+func (d Document) Text(w io.Writer) error {
 	b := bufio.NewWriter(w)
 	m := newMatrix(d)
 	if words := d.Results.InterruptedWords(); words != "" {

@@ -14,7 +14,7 @@ func TestATextHasColours(t *testing.T) {
 	d := sample()
 	text := func() string {
 		var b bytes.Buffer
-		must.Succeed(t, Text(&b, d))
+		must.Succeed(t, d.Text(&b))
 		return b.String()
 	}
 	plain := text()

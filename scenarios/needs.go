@@ -27,7 +27,7 @@ var needs = slices.Concat(claimNeeds(), []need{
 
 func claimNeeds() []need {
 	var all []need
-	for _, name := range history.ClaimNames() {
+	for _, name := range (history.Claims{}).Names() {
 		all = append(all, need{name, false, func(l *locks.Lock) bool { return l.Claims.Has(name) }})
 	}
 	return all
@@ -40,7 +40,7 @@ func habit(has func(locks.Habits) bool) func(*locks.Lock) bool {
 }
 
 // NeedWords are the allowed words of a scenario's needs.
-func NeedWords() []string {
+func needWords() []string {
 	words := make([]string, len(needs))
 	for i, n := range needs {
 		words[i] = n.word

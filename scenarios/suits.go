@@ -69,7 +69,7 @@ func touchesSubscribersAlone(t history.Traits) bool {
 
 // Has reports whether the scenario has a fault whose traits satisfy a condition.
 func (s *Scenario) Has(traits func(history.Traits) bool) bool {
-	return slices.ContainsFunc(s.Faults, func(f faults.Spec) bool { return traits(faults.TraitsOf(f)) })
+	return slices.ContainsFunc(s.Faults, func(f faults.Spec) bool { return traits(f.Traits()) })
 }
 
 // AboutCommands reports whether a fault waits for a certain Redis command, which

@@ -322,7 +322,7 @@ func (v validator) overrides() error {
 
 // selection checks needs, only and except.
 func (v validator) selection() error {
-	if err := cmp.Or(v.list("needs", v.s.Needs, "claim", NeedWords()), v.list("only", v.s.Only, "lock", locks.Names())); err != nil {
+	if err := cmp.Or(v.list("needs", v.s.Needs, "claim", needWords()), v.list("only", v.s.Only, "lock", locks.Names())); err != nil {
 		return err
 	}
 	for _, lock := range slices.Sorted(maps.Keys(v.s.Except)) {

@@ -2,16 +2,12 @@ package sim
 
 import (
 	"bytes"
-	"crypto/sha1"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
-	"github.com/holdfast-go/holdfast/internal/redis/keyspace"
 	"github.com/holdfast-go/holdfast/internal/redis/resp"
 	"github.com/holdfast-go/holdfast/internal/traffic"
 )
@@ -77,14 +73,14 @@ func (f *flow) describe(frame []byte) (kind, text string) {
 	case f.up:
 		args, err := resp.ParseRequest(frame)
 		if err != nil {
-			return traffic.Request, short(string(frame), 40)
+			return traffic.Request, traffic.Short(string(frame), 40)
 		}
 		if cmd := strings.ToUpper(args[0]); !strings.HasSuffix(cmd, "SUBSCRIBE") {
 			f.asked.ask(cmd)
 		}
-		return traffic.Request, requestText(args)
+		return traffic.Request, traffic.RequestText(args)
 	}
-	text = replyText(frame)
+	text = traffic.ReplyText(frame)
 	if pushed(frame) {
 		return traffic.Push, text
 	}
@@ -103,108 +99,16 @@ func pushed(frame []byte) bool {
 	return h.Kind == '>' || slices.Contains(pubsub, h.First)
 }
 
-// Lengths, in bytes, up to which messages are shown.
-const (
-	longestWord = 40
-	longestText = 120
-)
-
-// requestText is a command with its first arguments.
-func requestText(args []string) string {
-	words := slices.Clone(args)
-	words[0] = strings.ToUpper(words[0])
-	for i := 1; i < len(words); i++ {
-		switch {
-		case i == 1 && words[0] == "EVALSHA" && len(words[1]) == 2*sha1.Size:
-			words[1] = words[1][:8]
-		case i == 1 && words[0] == "EVAL":
-			sum := sha1.Sum([]byte(words[1]))
-			words[1] = "<script " + hex.EncodeToString(sum[:4]) + ">"
-		default:
-			words[i] = word(words[i])
-		}
-	}
-	return short(strings.Join(words, " "), longestText)
-}
-
-// word is a string as a message shows it: quoted if it would be ambiguous.
-func word(s string) string {
-	plain := s != "" && !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r == '"' || r > '~' })
-	s = short(s, longestWord)
-	if !plain {
-		return strconv.Quote(s)
-	}
-	return s
-}
-
-func short(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	return strings.ToValidUTF8(s[:n-3], "") + "..."
-}
-
-// replyText is a reply, in a line.
-func replyText(frame []byte) string {
-	v, err := resp.Parse(frame)
-	if err != nil {
-		return "?"
-	}
-	return short(text(v), longestText)
-}
-
-func text(v resp.Value) string {
-	switch {
-	case v.Null:
-		return "nil"
-	case v.Err() != nil:
-		return "error " + v.Text
-	}
-	switch v.Kind {
-	case '$', '=':
-		return word(v.Text)
-	case '%':
-		return "{" + texts(v.Items) + "}"
-	case '*', '~', '>':
-		return "[" + texts(v.Items) + "]"
-	}
-	return v.Text
-}
-
-func texts(items []resp.Value) string {
-	all := make([]string, len(items))
-	for i, item := range items {
-		all[i] = text(item)
-	}
-	return strings.Join(all, " ")
-}
-
 // effectText is a change on its way to a replica.
 func effectText(line []byte) string {
 	var e effect
 	switch err := json.Unmarshal(line, &e); {
 	case err != nil:
-		return short(string(line), longestWord)
+		return traffic.Short(string(line), 40)
 	case e.Full:
 		return fmt.Sprintf("%d: all data, keys: %d", e.Offset, len(e.Snapshot))
 	case !e.Value.Exists():
-		return fmt.Sprintf("%d: %s is gone", e.Offset, word(e.Key))
+		return fmt.Sprintf("%d: %s is gone", e.Offset, traffic.Word(e.Key))
 	}
-	return fmt.Sprintf("%d: %s is %s", e.Offset, word(e.Key), valueText(e.Value))
-}
-
-// valueText describes the value of a key.
-func valueText(v keyspace.Value) string {
-	switch v.Type {
-	case "", "string":
-		return word(v.Str)
-	case "hash":
-	default:
-		return short(v.Type+" ["+v.String()+"]", longestText)
-	}
-	var all []string
-	for _, f := range sortedKeys(v.Hash) {
-		all = append(all, word(f)+": "+word(v.Hash[f]))
-	}
-	return short("{"+strings.Join(all, ", ")+"}", longestText)
+	return fmt.Sprintf("%d: %s is %s", e.Offset, traffic.Word(e.Key), traffic.ValueText(e.Value))
 }

@@ -42,7 +42,7 @@ func (n *node) state() traffic.NodeState {
 		if !v.ExpireAt.IsZero() {
 			ttl = v.ExpireAt.Sub(now)
 		}
-		s.Keys = append(s.Keys, traffic.KeyState{Key: k, Value: v, TTL: ttl, Text: valueText(v)})
+		s.Keys = append(s.Keys, traffic.KeyState{Key: k, Value: v, TTL: ttl})
 	}
 	if n.up {
 		channels := n.mr.PubSubChannels("")

@@ -135,21 +135,21 @@ func (w *World) Served() (commands, scripts int) {
 }
 
 // Key is a key on a live primary.
-type Key struct {
+type lockKey struct {
 	Node, Name string
 	TTL        time.Duration // 0 without an expiry
 }
 
 // Keys lists the keys of the live primaries, by node and name.
-func (w *World) Keys() []Key {
-	var keys []Key
+func (w *World) Keys() []lockKey {
+	var keys []lockKey
 	for g := 1; g <= w.opts.Groups; g++ {
 		n := w.primaryOf(g)
 		n.look()
 		n.exec.Lock()
 		if n.up {
 			for _, k := range sortedKeys(n.data) {
-				keys = append(keys, Key{n.name, k, n.mr.TTL(k)})
+				keys = append(keys, lockKey{n.name, k, n.mr.TTL(k)})
 			}
 		}
 		n.exec.Unlock()

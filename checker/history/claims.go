@@ -36,9 +36,9 @@ func (c Claims) Judged() Claims {
 	return c
 }
 
-// ClaimNames are the names of all claims, as in JSON, in the order of their
+// Names are the names of all claims, as in JSON, in the order of their
 // declaration.
-func ClaimNames() []string {
+func (Claims) Names() []string {
 	t := reflect.TypeFor[Claims]()
 	names := make([]string, t.NumField())
 	for i := range names {
@@ -49,7 +49,7 @@ func ClaimNames() []string {
 
 // Has reports whether a claim with a name of [ClaimNames] is among them.
 func (c Claims) Has(name string) bool {
-	for i, n := range ClaimNames() {
+	for i, n := range (Claims{}).Names() {
 		if n == name {
 			return reflect.ValueOf(c).Field(i).Bool()
 		}

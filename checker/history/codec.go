@@ -40,7 +40,7 @@ func (e *Encoder) Encode(ev *Event) error {
 }
 
 // Encode writes a history as JSON lines: the header, then one event a line.
-func Encode(w io.Writer, h *History) error {
+func (h *History) Encode(w io.Writer) error {
 	b := bufio.NewWriter(w)
 	e, err := NewEncoder(b, h.Header)
 	if err != nil {
@@ -61,11 +61,11 @@ func Encode(w io.Writer, h *History) error {
 // from 0 to 1, and 0 if unknown.
 type partly interface{ Part() float64 }
 
-// Decode reads what [Encode] wrote. It is strict. Each of these is an [*InvalidError]: an
+// Decode reads what [History.Encode] wrote. It is strict. Each of these is an [*InvalidError]: an
 // unknown field, a header of another format, a repeated key, null, and invalid UTF-8. So
 // is a line of more than 16 MiB, events of more than 4 GiB, a truncated line, and a
 // missing end. [DecodeCutOff] accepts the last two. Decode returns errors of r unchanged.
-// It checks the shape; [Validate] checks the events together. If r has a method Part()
+// It checks the shape; [History.Validate] checks the events together. If r has a method Part()
 // float64, the part that was read so far, Decode allocates a long history at once.
 func Decode(r io.Reader) (*History, error) { return decode(r, (*decoder).decodeEvents) }
 
@@ -98,7 +98,7 @@ func DecodeWithoutServerLog(r io.Reader) (*History, error) {
 // Hash is the SHA-256 of the encoded history, in hex.
 func (h *History) Hash() string {
 	sum := sha256.New()
-	if err := Encode(sum, h); err != nil {
+	if err := h.Encode(sum); err != nil {
 		panic(err) // a hash never fails to write, and every field encodes
 	}
 	return hex.EncodeToString(sum.Sum(nil))
@@ -133,7 +133,7 @@ func (d *decoder) decodeEvents() (*History, error) {
 	}
 }
 
-// ofServer reports whether a line that [Encode] wrote has an event of kind [Server].
+// ofServer reports whether a line that [History.Encode] wrote has an event of kind [Server].
 func ofServer(raw []byte) bool {
 	_, after, found := bytes.Cut(raw[:min(len(raw), len(serverEvent)+len(`{"t":-9223372036854775808,`))], []byte(`,`))
 	return found && bytes.HasPrefix(after, serverEvent)

@@ -8,7 +8,7 @@ import (
 
 // Validate checks a history before a judge reads it, so that a wrong recording
 // never looks like a wrong lock. Its error is an [*InvalidError].
-func Validate(h *History) error {
+func (h *History) Validate() error {
 	v, err := newValidator(&h.Header)
 	if err != nil {
 		return err
@@ -21,7 +21,7 @@ func Validate(h *History) error {
 	return v.checkEnd()
 }
 
-// validator is the state of [Validate] between two events.
+// validator is the state of [History.Validate] between two events.
 type validator struct {
 	owners  map[string]*validOwner
 	used    map[int64]bool  // operation ids ever invoked

@@ -31,13 +31,13 @@ written, but a history is missing or the run was interrupted.`,
   holdfast brief holdfast-runs/20260102-150405 failover-lost-write/reentrant --format svg --out cell.svg`,
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(c *cobra.Command, args []string) error {
-			write := map[string]func(io.Writer, reports.Document, string) error{"html": reports.Brief, "svg": reports.SVG}[format]
+			write := map[string]func(reports.Document, io.Writer, string) error{"html": reports.Document.Brief, "svg": reports.Document.SVG}[format]
 			return render(args[0], nil, c.ErrOrStderr(), func(_ suite.Dir, doc reports.Document) (err error) {
 				cell := append(args, "")[1]
 				if out == "" {
-					err = write(c.OutOrStdout(), doc, cell)
+					err = write(doc, c.OutOrStdout(), cell)
 				} else {
-					err = disk.File(out, func(w io.Writer) error { return write(w, doc, cell) })
+					err = disk.File(out, func(w io.Writer) error { return write(doc, w, cell) })
 				}
 				var none *reports.CellError
 				switch {

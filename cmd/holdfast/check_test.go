@@ -60,10 +60,10 @@ func scriptLongHistory(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 	if strings.HasSuffix(args[0], ".gz") {
 		z := gzip.NewWriter(f)
-		ts.Check(errors.Join(history.Encode(z, longHistory(ops)), z.Close(), f.Close()))
+		ts.Check(errors.Join(longHistory(ops).Encode(z), z.Close(), f.Close()))
 		return
 	}
-	ts.Check(errors.Join(history.Encode(f, longHistory(ops)), f.Close()))
+	ts.Check(errors.Join(longHistory(ops).Encode(f), f.Close()))
 }
 
 // scriptCut is cut FILE TO: the first half of a file.
@@ -84,7 +84,7 @@ func TestDisagreementIsADefect(t *testing.T) {
 	defer func() { judgeHistory = checker.Judge }()
 	path := filepath.Join(t.TempDir(), "h.jsonl")
 	var file bytes.Buffer
-	must.Succeed(t, history.Encode(&file, h))
+	must.Succeed(t, h.Encode(&file))
 	must.Succeed(t, os.WriteFile(path, file.Bytes(), 0o644))
 	var stdout, stderr strings.Builder
 	if code := run(context.Background(), []string{"check", path, filepath.Join(t.TempDir(), "nowhere")}, strings.NewReader(""), &stdout, &stderr); code != exitDefect {

@@ -19,7 +19,6 @@ import (
 	"github.com/holdfast-go/holdfast/internal/play/liveplay"
 	"github.com/holdfast-go/holdfast/internal/suite"
 	"github.com/holdfast-go/holdfast/internal/suite/report"
-	"github.com/holdfast-go/holdfast/reports"
 	"github.com/holdfast-go/holdfast/reports/results"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/scenarios/locks"
@@ -197,7 +196,7 @@ func twoHolders(t *testing.T, dir suite.Dir, all results.Results) {
 		t.Errorf("exclusion is %s %s: %s", v.Outcome, v.Class, v.Reason)
 	}
 	var told bytes.Buffer
-	must.Succeed(t, reports.Text(&told, report.DocumentOf(dir, all)))
+	must.Succeed(t, report.DocumentOf(dir, all).Text(&told))
 	unbroken := strings.Join(strings.Fields(told.String()), " ")
 	for _, want := range []string{
 		`! client-[23] gets the lock (\([^)]*\) )?while client-1 still believes that it holds it: two holders`,

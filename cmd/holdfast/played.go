@@ -94,9 +94,9 @@ func show(w io.Writer, d reports.Document, format string) error {
 	case "junit":
 		return reports.JUnit(w, d.Results)
 	case "markdown":
-		return reports.Markdown(w, d)
+		return d.Markdown(w)
 	default:
 		d.Width, d.Colour = terminal.Width(w), terminal.Colours(w)
-		return terminal.Print(w, func(w io.Writer) error { return reports.Text(w, d) })
+		return terminal.Print(w, func(w io.Writer) error { return d.Text(w) })
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/faults"
 	"github.com/holdfast-go/holdfast/internal/live/servers"
 )
@@ -142,7 +143,7 @@ func TestAFaultEndsAtAMoment(t *testing.T) {
 		On: &faults.Anchor{Moment: faults.Delivered},
 	}}, faults.Topology{World: "live", Clients: 1, Groups: 1}, 1)
 	check(t, err)
-	schedule.Start(t.Context(), w, func() func(faults.Strike) { return func(faults.Strike) {} })
+	schedule.Start(t.Context(), w, func() func(history.FaultEvent) { return func(history.FaultEvent) {} })
 	defer schedule.Stop()
 	c, ctx := impatient(t, w), t.Context()
 	check(t, c.RPush(ctx, "k", "first").Err())

@@ -125,6 +125,6 @@ func PrintDisagreement(w io.Writer, name string, e *checker.DisagreementError) {
 	}
 	if e.Minimal != nil {
 		fmt.Fprintln(w, "the same as a history:")
-		history.Encode(w, e.Minimal)
+		e.Minimal.Encode(w)
 	}
 }

@@ -232,7 +232,7 @@ func scenario(p *sheet, word string) {
 		if i == 0 {
 			heading = "faults"
 		}
-		p.line(heading, fmt.Sprintf("%s of %s, %s", f.Fault, strings.Join(f.Target, ", "), faults.When(f)))
+		p.line(heading, fmt.Sprintf("%s of %s, %s", f.Fault, strings.Join(f.Target, ", "), f.When()))
 	}
 	breaks := map[string][]string{}
 	var whats, holds []string

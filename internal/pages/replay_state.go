@@ -73,7 +73,7 @@ func (r *Replay) writeNode(out io.Writer, n traffic.NodeState) {
 	about = append(about, fmt.Sprintf("changes: %d", n.Changes))
 	fmt.Fprintf(out, "  %s: %s\n", n.Name, strings.Join(about, ", "))
 	for _, k := range n.Keys {
-		fmt.Fprintf(out, "    %s = %s, %s%s\n", k.Key, k.Text, left(k.TTL), r.heldBy(n.Name, k.Key))
+		fmt.Fprintf(out, "    %s = %s, %s%s\n", k.Key, traffic.ValueText(k.Value), left(k.TTL), r.heldBy(n.Name, k.Key))
 	}
 	if n.Up && len(n.Keys) == 0 {
 		fmt.Fprint(out, "    no keys\n")

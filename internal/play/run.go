@@ -125,19 +125,15 @@ func (r *Run) Header(version string) history.Header {
 	if s.Scale != 1 {
 		h.TimeScale = s.Scale
 	}
-	for _, p := range r.Schedule.Planned() {
-		h.Faults = append(h.Faults, history.PlannedFault{ID: p.ID, Fault: p.Fault, Targets: p.Targets, When: p.When, Traits: p.Traits})
-	}
+	h.Faults = r.Schedule.Planned()
 	return h
 }
 
 // Striking reserves the place of a strike in the history at its start, and returns
 // the function that records it.
-func (r *Run) Striking() (tell func(faults.Strike)) {
+func (r *Run) Striking() (tell func(history.FaultEvent)) {
 	fill := r.Rec.reserve()
-	return func(e faults.Strike) {
-		fill(history.Event{Kind: history.Fault, Fault: &history.FaultEvent{ID: e.ID, Name: e.Name, Phase: e.Phase, Targets: e.Targets, Promoted: e.Promoted, Detail: e.Detail}})
-	}
+	return func(e history.FaultEvent) { fill(history.Event{Kind: history.Fault, Fault: &e}) }
 }
 
 // Work runs every client to its end, or to the horizon. By then every bounded wait

@@ -28,7 +28,7 @@ otherwise: Nothing is wrong.
 	must.Succeed(t, err)
 	p, err := play.Simulate(s, l, 1, "test")
 	must.Succeed(t, err)
-	must.Succeed(t, history.Validate(p.History))
+	must.Succeed(t, p.History.Validate())
 	again, err := play.Simulate(s, l, 1, "test")
 	must.Succeed(t, err)
 	if again.History.Hash() != p.History.Hash() {

@@ -167,7 +167,7 @@ func (p *plan) playOrder(o *order, j suite.Job, a *suite.Answer, g suite.Guard) 
 			return &outcome{Response: response}, err
 		}
 		var kept bytes.Buffer
-		err = history.Encode(&kept, played.History)
+		err = played.History.Encode(&kept)
 		return &outcome{response, kept.Bytes()}, err
 	}
 	first, err := history.Decode(bytes.NewReader(o.History))
@@ -202,7 +202,7 @@ func (p *plan) respond(all []drawn) (json.RawMessage, error) {
 		d.About = []reports.About{{Name: p.Scenario, Otherwise: p.scenario.Otherwise}}
 	}
 	var page bytes.Buffer
-	if err := reports.One(&page, d, !p.changed); err != nil {
+	if err := d.One(&page, !p.changed); err != nil {
 		return nil, err
 	}
 	run, beside := d.Results.Runs[0], ""

@@ -64,7 +64,7 @@ func before(s *scenarios.Scenario, h *history.History, by int64) []string {
 		switch {
 		case e.Began() > by:
 		case e.Kind == history.Fault && e.Fault.Phase == history.PhaseStart:
-			kinds = append(kinds, faults.Hazard(s.Faults[e.Fault.ID-1]))
+			kinds = append(kinds, s.Faults[e.Fault.ID-1].Hazard())
 		case e.Kind == history.Note && e.F == history.Closed:
 			kinds = append(kinds, closing)
 		}
@@ -80,7 +80,7 @@ func before(s *scenarios.Scenario, h *history.History, by int64) []string {
 func Hazards(all []faults.Spec) []string {
 	names := []string{}
 	for _, f := range all {
-		names = append(names, faults.Hazard(f))
+		names = append(names, f.Hazard())
 	}
 	slices.Sort(names)
 	return slices.Compact(names)

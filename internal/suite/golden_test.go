@@ -18,7 +18,6 @@ import (
 	"github.com/redis/go-redis/v9/logging"
 
 	"github.com/holdfast-go/holdfast/checker"
-	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/internal/play"
 	"github.com/holdfast-go/holdfast/internal/search/explore/draw"
@@ -64,7 +63,7 @@ func (g *golden) add(t *testing.T, s *scenarios.Scenario, l *locks.Lock, seed ui
 		t.Fatalf("%s: %v", id, err)
 	}
 	var text bytes.Buffer
-	if err := history.Encode(&text, p.History); err != nil {
+	if err := p.History.Encode(&text); err != nil {
 		t.Fatalf("%s: %v", id, err)
 	}
 	header, events, _ := bytes.Cut(text.Bytes(), []byte("\n"))

@@ -23,7 +23,7 @@ func Store(path string, h *history.History) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return fmt.Errorf("store history: %w", err)
 	}
-	if err := disk.File(path, func(w io.Writer) error { return history.Encode(w, h) }); err != nil {
+	if err := disk.File(path, func(w io.Writer) error { return h.Encode(w) }); err != nil {
 		return fmt.Errorf("store history: %w", err)
 	}
 	return nil

@@ -37,8 +37,6 @@ type KeyState struct {
 	// TTL is the rest of the lease on the server's clock, -1 for a key that never
 	// expires. It is 0 or less for a key that expired while the server was down.
 	TTL time.Duration `json:"ttl"`
-	// Text describes the value, in a line.
-	Text string `json:"-"`
 }
 
 // ChannelState is a channel with a subscriber.

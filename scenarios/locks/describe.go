@@ -99,7 +99,7 @@ const maxMembers = 9
 
 // The ways in which a lock can find its primary.
 const (
-	ThroughAddress   = "address"
+	throughAddress   = "address"
 	ThroughSentinels = "sentinels"
 	ThroughCluster   = "cluster"
 )
@@ -189,7 +189,7 @@ func (d Description) Check() error {
 		}
 	}
 	for _, r := range d.Reaches {
-		if r != ThroughAddress && r != ThroughSentinels && r != ThroughCluster {
+		if r != throughAddress && r != ThroughSentinels && r != ThroughCluster {
 			return wrong(`%q is nothing to find a primary through`, r)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 // The description of a lock decides what it is judged by. One that makes no sense is
 // refused with the field that is wrong.
 func TestDescriptionCheck(t *testing.T) {
-	good := Description{Name: "mine-2", Claims: history.Claims{Lease: true, Renewal: true}, RenewEvery: 0.34, Primaries: 5, Quorum: 3, Key: "lock:{name}", Reaches: []string{ThroughAddress}}
+	good := Description{Name: "mine-2", Claims: history.Claims{Lease: true, Renewal: true}, RenewEvery: 0.34, Primaries: 5, Quorum: 3, Key: "lock:{name}", Reaches: []string{throughAddress}}
 	must.Succeed(t, good.Check())
 	for says, spoil := range map[string]func(*Description){
 		"name":        func(d *Description) { d.Name = "" },

@@ -17,17 +17,17 @@ const (
 	// HolderValue: the key is a string that stands for the owner, or a hash of
 	// owners and their counts.
 	HolderValue  Holder = ""
-	HolderFirst  Holder = "first"  // of a list, its first element
-	HolderLast   Holder = "last"   // of a list, its last element
-	HolderLowest Holder = "lowest" // of a sorted set, the member with the lowest score
-	HolderMember Holder = "member" // of a set, its only member
+	holderFirst  Holder = "first"  // of a list, its first element
+	holderLast   Holder = "last"   // of a list, its last element
+	holderLowest Holder = "lowest" // of a sorted set, the member with the lowest score
+	holderMember Holder = "member" // of a set, its only member
 	// HolderNone: the key does not show the holder. The verdicts depend on the
 	// clients alone.
 	HolderNone Holder = "none"
 )
 
 func (h Holder) known() bool {
-	return slices.Contains([]Holder{HolderValue, HolderFirst, HolderLast, HolderLowest, HolderMember, HolderNone}, h)
+	return slices.Contains([]Holder{HolderValue, holderFirst, holderLast, holderLowest, holderMember, HolderNone}, h)
 }
 
 // Of reads the holder of a lock and its hold count from the value of the key: "" and 0
@@ -42,10 +42,10 @@ func (h Holder) Of(v keyspace.Value) (identity string, count int, clear bool) {
 	case h == HolderValue && v.Type == "hash":
 		identity, count = holderOfHash(v.Hash)
 		return identity, count, true
-	case h == HolderFirst && v.Type == "list", h == HolderLowest && v.Type == "zset",
-		h == HolderMember && v.Type == "set" && len(v.Items) == 1:
+	case h == holderFirst && v.Type == "list", h == holderLowest && v.Type == "zset",
+		h == holderMember && v.Type == "set" && len(v.Items) == 1:
 		return v.Items[0], 1, true
-	case h == HolderLast && v.Type == "list":
+	case h == holderLast && v.Type == "list":
 		return v.Items[len(v.Items)-1], 1, true
 	}
 	return "", 0, false

@@ -27,9 +27,9 @@ func TestTheHolderIsReadAsDeclared(t *testing.T) {
 	}{
 		{HolderValue, keyspace.Value{}, "", 0, true}, {HolderValue, text, "a", 1, true}, {HolderValue, hash, "a:1", 2, true},
 		{HolderValue, list, "", 0, false}, {HolderValue, stream, "", 0, false},
-		{HolderFirst, list, "a", 1, true}, {HolderLast, list, "b", 1, true}, {HolderFirst, text, "", 0, false},
-		{HolderLowest, queue, "a", 1, true}, {HolderLowest, set, "", 0, false}, {HolderLowest, keyspace.Value{}, "", 0, true},
-		{HolderMember, set, "a", 1, true}, {HolderMember, pair, "", 0, false},
+		{holderFirst, list, "a", 1, true}, {holderLast, list, "b", 1, true}, {holderFirst, text, "", 0, false},
+		{holderLowest, queue, "a", 1, true}, {holderLowest, set, "", 0, false}, {holderLowest, keyspace.Value{}, "", 0, true},
+		{holderMember, set, "a", 1, true}, {holderMember, pair, "", 0, false},
 		{HolderNone, text, "", 0, false}, {HolderNone, keyspace.Value{}, "", 0, false},
 	} {
 		if holder, count, clear := tt.how.Of(tt.v); holder != tt.holder || count != tt.count || clear != tt.clear {

@@ -27,7 +27,7 @@ func Mix(a, b *Lock) (*Lock, error) {
 	if d.Claims.Renewal {
 		d.RenewEvery = max(x.RenewEvery, y.RenewEvery)
 	}
-	for _, through := range []string{ThroughAddress, ThroughSentinels, ThroughCluster} {
+	for _, through := range []string{throughAddress, ThroughSentinels, ThroughCluster} {
 		if x.CanReach(through) && y.CanReach(through) {
 			d.Reaches = append(d.Reaches, through)
 		}

@@ -23,7 +23,7 @@ type needs struct {
 func needsOf(s *scenarios.Scenario, tested *locks.Lock) needs {
 	n := needs{replicas: tested.Acks || s.Topology.Cluster || tested.ThirdParty != nil && tested.ThirdParty.Acks && s.Topology.Replicas > 0}
 	for _, f := range s.Faults {
-		t := faults.TraitsOf(f)
+		t := f.Traits()
 		n.replicas = n.replicas || t.Promotes || t.HoldsReplication
 		n.sentinels = n.sentinels || t.Promotes && !s.Topology.Cluster
 		n.persist = n.persist || t.Promotes || t.StopsNode && !t.LosesWrites

@@ -120,7 +120,7 @@ func build(base *shown, runs []shown) []*built {
 			continue
 		}
 		while[key] = r
-		if !visible(faults.TraitsOf(last)) {
+		if !visible(last.Traits()) {
 			continue
 		}
 		first := after[r.seen.Digest]

@@ -41,7 +41,7 @@ func momentsOf(announced []play.Moment) []moment {
 			used[l] |= how
 		}
 		if strings.HasPrefix(m.Client, clientPrefix) {
-			now := moment{Anchor: faults.AnchorOf(m.Moment, before), At: m.At, Used: usesOf(used)}
+			now := moment{Anchor: m.Moment.Anchor(before), At: m.At, Used: usesOf(used)}
 			clear(used)
 			for c, is := range busy {
 				if is {

@@ -58,7 +58,7 @@ func (p Placement) phase() string { return phase(p.Faults[len(p.Faults)-1].On) }
 func (p Placement) When() string {
 	var all []string
 	for _, f := range p.Faults {
-		all = append(all, faults.Hazard(f)+" of "+strings.Join(f.Target, ", ")+" "+faults.When(f))
+		all = append(all, f.Hazard()+" of "+strings.Join(f.Target, ", ")+" "+f.When())
 	}
 	return strings.Join(all, "; then ")
 }
@@ -200,7 +200,7 @@ func touch(a, b faults.Spec) bool {
 // operation has nothing to cancel, and no node takes over from a replica, unless it has
 // become the primary.
 func absent(before []faults.Spec, s faults.Spec, m *moment) bool {
-	traits := faults.TraitsOf(s)
-	promoted := slices.ContainsFunc(before, func(f faults.Spec) bool { return faults.TraitsOf(f).Promotes })
+	traits := s.Traits()
+	promoted := slices.ContainsFunc(before, func(f faults.Spec) bool { return f.Traits().Promotes })
 	return traits.Cancels && !slices.Contains(m.Busy, s.Target[0]) || traits.Promotes && !promoted && party.IsReplica(s.Target[0])
 }

@@ -272,7 +272,7 @@ func (out *seen) describe(all []faults.Spec, look *play.Seen, h *history.History
 				out.Ended = at
 			case e.Fault.Phase == history.PhaseStart:
 				out.Struck = at
-				if faults.TraitsOf(all[n-1]).Instant {
+				if all[n-1].Traits().Instant {
 					out.Ended = at
 				}
 			}

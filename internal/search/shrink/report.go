@@ -175,11 +175,11 @@ func (r *Run) playStory(ctx context.Context, told *Report, s *scenarios.Scenario
 	}
 	told.Answer = a
 	var b bytes.Buffer
-	if err := reports.Text(&b, reports.Document{
+	if err := (reports.Document{
 		Results:   results.Results{Schema: results.Schema, Version: version.Holdfast, Runs: []results.Run{a.Run}},
 		About:     []reports.About{{Name: s.Name, Title: s.Title, Story: s.Story}},
 		Histories: func(results.Run) (*history.History, error) { return suite.ReadHistory(path) },
-	}); err != nil {
+	}).Text(&b); err != nil {
 		return err
 	}
 	told.story = b.String()

@@ -218,7 +218,7 @@ func faultWords(f faults.Spec) string {
 	if len(f.Peer) > 0 {
 		text = f.Fault + " strikes between " + english.And(f.Target) + " and " + english.And(f.Peer)
 	}
-	text += " " + faults.When(f)
+	text += " " + f.When()
 	for _, p := range []struct{ name, is string }{
 		{"by", plain(f.By)}, {"jitter", plain(f.Jitter)}, {"rate", number(f.Rate)},
 		{"data", f.Data}, {"direction", f.Direction}, {"to", f.To}, {"mode", f.Mode},

@@ -14,7 +14,6 @@ import (
 	"github.com/holdfast-go/holdfast/internal/nightly"
 	"github.com/holdfast-go/holdfast/internal/suite"
 	"github.com/holdfast-go/holdfast/internal/suite/report"
-	"github.com/holdfast-go/holdfast/reports"
 	"github.com/holdfast-go/holdfast/reports/results"
 )
 
@@ -109,7 +108,7 @@ func TestThePagesAreAccessible(t *testing.T) {
 	}
 	page, dir, res := draw(t, scenarios, locks)
 	about := filepath.Join(t.TempDir(), "brief.html")
-	must.Succeed(t, disk.File(about, func(w io.Writer) error { return reports.Brief(w, report.DocumentOf(dir, res), "") }))
+	must.Succeed(t, disk.File(about, func(w io.Writer) error { return report.DocumentOf(dir, res).Brief(w, "") }))
 	for _, file := range []string{page, about} {
 		for _, v := range []browser.View{{Width: 1400}, {Width: 1400, Dark: true}, {Width: 400}} {
 			p := b.Open(file, v)

@@ -36,13 +36,13 @@ func (o Outputs) Publish(doc reports.Document) error {
 		errs = append(errs, disk.File(o.JUnit, func(w io.Writer) error { return reports.JUnit(w, doc.Results) }))
 	}
 	if o.Markdown != "" {
-		errs = append(errs, disk.File(o.Markdown, func(w io.Writer) error { return reports.Markdown(w, doc) }))
+		errs = append(errs, disk.File(o.Markdown, func(w io.Writer) error { return doc.Markdown(w) }))
 	}
 	if o.Summary != "" {
 		errs = append(errs, appendTo(o.Summary, doc))
 	}
 	if o.Annotations != nil {
-		errs = append(errs, reports.Annotate(o.Annotations, doc))
+		errs = append(errs, doc.Annotate(o.Annotations))
 	}
 	return errors.Join(errs...)
 }
@@ -52,5 +52,5 @@ func appendTo(path string, doc reports.Document) error {
 	if err != nil {
 		return fmt.Errorf("write summary: %w", err)
 	}
-	return errors.Join(reports.Markdown(f, doc), f.Close())
+	return errors.Join(doc.Markdown(f), f.Close())
 }

@@ -77,7 +77,7 @@ func Save(d suite.Dir, res results.Results, doc reports.Document) error {
 // WriteReport writes the report.
 func WriteReport(d suite.Dir, doc reports.Document) error {
 	defer suite.CollectRarely(64 << 20)() // each history is garbage once it is drawn
-	return disk.File(d.File("report.html"), func(w io.Writer) error { return reports.HTML(w, doc) })
+	return disk.File(d.File("report.html"), func(w io.Writer) error { return doc.HTML(w) })
 }
 
 // Draw renders the report of a run directory.

@@ -90,17 +90,17 @@ const remembered = faults.Duration(30_000 * ms)
 func (d *draw) survivable(specs []faults.Spec) bool {
 	fair := d.lock.Claims.Fairness
 	for i, s := range specs {
-		if faults.TraitsOf(s).Reorders && (s.For == 0 || s.For >= remembered) {
+		if s.Traits().Reorders && (s.For == 0 || s.For >= remembered) {
 			return false
 		}
-		if !faults.TraitsOf(s).StopsProcess {
+		if !s.Traits().StopsProcess {
 			continue
 		}
 		if d.worksLong() || fair && s.For > handedOn {
 			return false
 		}
 		for j, o := range specs {
-			if i != j && !harmless(faults.TraitsOf(o)) {
+			if i != j && !harmless(o.Traits()) {
 				return false
 			}
 		}
