@@ -25,9 +25,6 @@ func (j leaseJudge) judge() Verdict {
 	v := Verdict{Outcome: OutcomeOK}
 	for _, k := range j.owners {
 		v = earlier(v, j.judgeOwner(k))
-		if j.claims.LeasePerHold {
-			v = earlier(v, j.judgeInnerEnds(k))
-		}
 	}
 	for i := range j.beliefs {
 		v = earlier(v, j.judgeGrant(&j.beliefs[i]))
@@ -171,31 +168,4 @@ func (j leaseJudge) judgeGrant(c *Belief) Verdict {
 			c.Owner, at(o.ret), at(until), at(owed), long(j.driftOf(c.Lease))))
 	}
 	return Verdict{Outcome: OutcomeOK}
-}
-
-// judgeInnerEnds checks that the end of an inner hold leaves its owner no longer lease
-// than the outer holds have. An owner that renews them may count their lease from now. A
-// request counts from its send, and may be on its way.
-func (j leaseJudge) judgeInnerEnds(k ownerLock) Verdict {
-	v := Verdict{Outcome: OutcomeOK}
-	for e := range j.innerEnds(k) {
-		most := int64(0)
-		for _, a := range e.outer {
-			from := a.ret
-			if a.args.Renewed {
-				from = e.when
-			}
-			most = max(most, plus(from, j.onServer(a.args.Lease)))
-		}
-		most = max(most, j.extendedBefore(e))
-		underway := int64(0)
-		if e.left.t > e.o.inv {
-			underway = min(e.left.t-e.o.inv, j.allow.underway+j.disturbance(e.o.inv, e.left.t, touches(e.o.client)))
-		}
-		if late := e.left.expires() - most; late > underway+2*j.allow.rounding+j.allow.machine {
-			v = earlier(v, byServers(violation(e.when, opIDs(e.o, e.outer[0]), "the %s of %s at %s left its outer hold on %s until %s, %s longer than its lease",
-				e.o.f, k.owner, at(e.o.ret), e.left.Node, at(e.left.expires()), long(late))))
-		}
-	}
-	return v
 }

@@ -100,19 +100,3 @@ func (a *account) longestExtension(from, by int64) int64 {
 func (w *leaseWalk) extending(when int64) bool {
 	return slices.ContainsFunc(w.accountOf(w.ownerLock).extensions, func(x *op) bool { return x.inv <= when && (when <= x.ret || x.unclear()) })
 }
-
-// extendedBefore is the latest end that extensions gave to the outer holds, before the
-// owner took the inner hold that ends.
-func (j leaseJudge) extendedBefore(e innerEnd) int64 {
-	inner := e.o.own.ops.last(e.o.inv, isAcquire)
-	if inner == nil {
-		return 0
-	}
-	most := int64(0)
-	for _, x := range e.o.own.extensionsFrom(e.outer[0].inv) {
-		if x.inv < inner.inv {
-			most = max(most, plus(x.ret, j.onServer(x.args.Lease)))
-		}
-	}
-	return most
-}

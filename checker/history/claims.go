@@ -15,9 +15,7 @@ type Claims struct {
 	Fairness  bool `json:"fairness,omitempty"`   // waiters get the lock in the order in which they came
 	LostSign  bool `json:"lost_sign,omitempty"`  // a holder is notified when its hold is lost
 	TakesBack bool `json:"takes_back,omitempty"` // an acquire that ends without a grant leaves nothing behind
-	// LeasePerHold: the end of an inner hold leaves the lease of the outer ones.
-	LeasePerHold bool `json:"lease_per_hold,omitempty"`
-	Extends      bool `json:"extends,omitempty"` // an owner can prolong its hold
+	Extends   bool `json:"extends,omitempty"`    // an owner can prolong its hold
 
 	// The rest decides what a scenario can ask of the lock; see [Claims.Judged].
 
