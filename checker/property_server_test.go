@@ -137,8 +137,8 @@ const takenBackOfThree = `
 			14   c1 ok count=2
 			500  server n3 EVAL by=c1 holder=c1 count=1 ttl=1503`
 
-// The end of an inner hold, or of an inner acquire that failed, leaves the count of the
-// outer hold as it was, if the lock claims that.
+// The end of an inner hold leaves the count of the outer hold as it was. So does that of an
+// inner acquire that failed, if the lock claims it.
 func TestTheEndOfAnInnerHold(t *testing.T) {
 	plain := leased(nil)
 	undoes := leased(func(h *history.Header) { h.Claims.TakesBack = true })

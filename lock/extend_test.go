@@ -85,11 +85,16 @@ func TestReentrant_callsLeaveNothingBehind(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		l := w.client().NewLock("orders", "a")
 		calls := map[string]func(ctx context.Context) error{
-			"Lock":    func(ctx context.Context) error { _, err := l.Lock(ctx); return err },
-			"Extend":  func(ctx context.Context) error { return l.Extend(ctx, time.Minute) },
-			"TTL":     func(ctx context.Context) error { _, err := l.TTL(ctx); return err },
-			"Context": func(ctx context.Context) error { _, cancel := l.ContextWithCancel(ctx); cancel(); return nil },
-			"Unlock":  func(ctx context.Context) error { _, err := l.Unlock(ctx); return err },
+			"Lock":   func(ctx context.Context) error { _, err := l.Lock(ctx); return err },
+			"Extend": func(ctx context.Context) error { return l.Extend(ctx, time.Minute) },
+			"TTL":    func(ctx context.Context) error { _, err := l.TTL(ctx); return err },
+			"Context": func(ctx context.Context) error {
+				work, cancel := context.WithCancel(ctx)
+				l.Context(work)
+				cancel()
+				return nil
+			},
+			"Unlock": func(ctx context.Context) error { _, err := l.Unlock(ctx); return err },
 		}
 		type piece [64]byte
 		type key struct{}

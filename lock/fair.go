@@ -92,8 +92,6 @@ func (l *FairLock) Do(ctx context.Context, work func(ctx context.Context, h *Hol
 }
 
 // fairKeys are the first keys and arguments of each script of the fair lock.
-func (s *state) fairKeys() (keys []string, args []any) { return fairKeys(s.c, s.names) }
-
 func fairKeys(c *Client, n names) (keys []string, args []any) {
 	token, retention := n.tokenKey(c.cfg.fencing, true)
 	return []string{n.lock, n.queue, n.places, token}, []any{unlockMessage, n.channel, retention}
@@ -375,7 +373,7 @@ var errStillQueued = fmt.Errorf("leave the queue: no answer in time: %w", ErrUnk
 
 // fairRequest returns the keys and arguments of an acquire of the fair lock.
 func (s *state) fairRequest(r *request) (keys []string, args []any) {
-	keys, args = s.fairKeys()
+	keys, args = fairKeys(s.c, s.names)
 	s.c.mu.Lock()
 	defer s.c.mu.Unlock()
 	first, place := r.serial, int64(0)

@@ -128,7 +128,7 @@ func (g *Group) Do(ctx context.Context, work func(ctx context.Context, h *GroupH
 		stop()
 		released := h.Release(ctx)
 		cancel(ErrNotHeld)
-		if !h.isReleasedBefore(released) {
+		if !errors.Is(released, ErrNotHeld) || h.isLost() { // else work has released it
 			err = errors.Join(err, released)
 		}
 	}()

@@ -215,6 +215,8 @@ func (h *GroupHold) Release(ctx context.Context) error {
 	free, gone := len(errs), 0
 	for i, err := range errs {
 		switch {
+		case h.holds[i] == nil:
+			gone++
 		case errors.Is(err, ErrUnknown):
 			free--
 		case errors.Is(err, ErrLost), errors.Is(err, ErrNotHeld):
@@ -227,27 +229,12 @@ func (h *GroupHold) Release(ctx context.Context) error {
 	switch {
 	case lost:
 		return fmt.Errorf("release all: %w", ErrLost)
-	case len(h.holds)-gone-h.absent() < h.g.need:
+	case len(h.holds)-gone < h.g.need:
 		return fmt.Errorf("release all: %d members had lost it: %w", gone, errors.Join(append(all, ErrLost)...))
 	case h.g.any && free >= h.g.need:
 		return nil
 	}
 	return errors.Join(all...)
-}
-
-// absent is the number of members that were never held.
-func (h *GroupHold) absent() (n int) {
-	for _, m := range h.holds {
-		if m == nil {
-			n++
-		}
-	}
-	return n
-}
-
-// isReleasedBefore reports whether err only says that the hold was released before.
-func (h *GroupHold) isReleasedBefore(err error) bool {
-	return errors.Is(err, ErrNotHeld) && !h.isLost()
 }
 
 // giveBackGrace is the time for which a failed round waits for the release of its

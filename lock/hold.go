@@ -164,10 +164,10 @@ func (h *Hold) Token() uint64 { return h.cur.token }
 func (h *Hold) Deadline() time.Time {
 	h.s.c.mu.Lock()
 	defer h.s.c.mu.Unlock()
-	if h.s.cur != h.cur {
+	if h.s.cur != h.cur || h.cur.ended {
 		return time.Time{}
 	}
-	return h.s.validUntil()
+	return h.cur.until
 }
 
 // Remaining returns the time to [Hold.Deadline], or 0 after it. It does not ask

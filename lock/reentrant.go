@@ -140,8 +140,8 @@ func (l *Reentrant) Extend(ctx context.Context, d time.Duration) error {
 func (l *Reentrant) Remaining() time.Duration {
 	l.c.mu.Lock()
 	defer l.c.mu.Unlock()
-	if s := l.c.states[l.key]; s != nil {
-		return remaining(s.validUntil())
+	if s := l.c.states[l.key]; s != nil && s.isHeld() {
+		return remaining(s.cur.until)
 	}
 	return 0
 }
@@ -171,36 +171,21 @@ func (l *Reentrant) Token() uint64 {
 // Context returns a context for work under the current hold. It ends with
 // parent, when the hold is lost, with [ErrLost] as its cause, and when it is
 // released, with [ErrNotHeld]. Without a hold it has already ended. The lock
-// keeps the context until then; for many pieces of work under one hold, use
-// [Reentrant.ContextWithCancel].
+// keeps the context until then. For many pieces of work under one hold, give
+// each a parent that ends with it.
 func (l *Reentrant) Context(parent context.Context) context.Context {
-	ctx, _ := l.ContextWithCancel(parent)
-	return ctx
-}
-
-// ContextWithCancel is [Reentrant.Context] with a function that ends the
-// context and removes it from the lock.
-func (l *Reentrant) ContextWithCancel(parent context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(parent)
-	end := func() { cancel(context.Canceled) }
-	remove, cause := l.onEnd(cancel)
-	if cause != nil {
-		cancel(cause)
-		return ctx, end
-	}
-	context.AfterFunc(ctx, remove)
-	return ctx, end
-}
-
-// onEnd registers f for the end of the current hold.
-func (l *Reentrant) onEnd(f func(cause error)) (remove func(), cause error) {
 	l.c.mu.Lock()
 	s := l.c.states[l.key]
 	l.c.mu.Unlock()
 	if s == nil {
-		return nil, ErrNotHeld
+		cancel(ErrNotHeld)
+	} else if remove, cause := s.onEnd(nil, cancel); cause != nil {
+		cancel(cause)
+	} else {
+		context.AfterFunc(ctx, remove)
 	}
-	return s.onEnd(nil, f)
+	return ctx
 }
 
 // HoldCount asks the server how often this owner holds the lock.

@@ -328,7 +328,8 @@ func TestReentrant_contextWithCancel(t *testing.T) {
 		for range 100 {
 			p := new(piece)
 			pieces = append(pieces, weak.Make(p))
-			_, cancel := l.ContextWithCancel(context.WithValue(ctx, key{}, p))
+			work, cancel := context.WithCancel(context.WithValue(ctx, key{}, p))
+			l.Context(work)
 			cancel()
 		}
 		synctest.Wait()
@@ -342,7 +343,8 @@ func TestReentrant_contextWithCancel(t *testing.T) {
 		if kept > 0 {
 			t.Errorf("%d of %d contexts that have ended are still kept", kept, len(pieces))
 		}
-		work, cancel := l.ContextWithCancel(ctx)
+		parent, cancel := context.WithCancel(ctx)
+		work := l.Context(parent)
 		defer cancel()
 		must[int](t)(l.Unlock(ctx))
 		if cause := context.Cause(work); cause != lock.ErrNotHeld {

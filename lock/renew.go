@@ -185,15 +185,6 @@ func (c *Client) rearm() {
 	}
 }
 
-// validUntil is the end of the owner's holds without a renewal or extension. It is
-// zero without a hold. The caller holds mu.
-func (s *state) validUntil() time.Time {
-	if !s.isHeld() {
-		return time.Time{}
-	}
-	return s.cur.until
-}
-
 // extend makes the holding cur, or the current one, last for at least d from now.
 func (s *state) extend(ctx context.Context, cur *holding, d time.Duration) error {
 	switch {

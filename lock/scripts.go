@@ -244,7 +244,7 @@ func (s *state) sendGiveBack(ctx context.Context, g *giveBack, left int) (found 
 	args := []any{s.field, g.serial, g.hold, left, n.channel, unlockMessage, millis(noteTime)}
 	if s.fair {
 		script = c.script(fairReleaseScript)
-		keys, args = s.fairKeys()
+		keys, args = fairKeys(c, n)
 		keys = append(keys, n.note(s.field))
 		args = append(args, s.field, g.serial, g.hold, millis(noteTime))
 	}

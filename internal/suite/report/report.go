@@ -69,11 +69,6 @@ func roundTrip(s *scenarios.Scenario) float64 {
 	return float64(time.Duration(l.Min)+time.Duration(l.Max)) / float64(time.Millisecond)
 }
 
-// Save writes the verdicts and the report.
-func Save(d suite.Dir, res results.Results, doc reports.Document) error {
-	return errors.Join(d.WriteResults(res), WriteReport(d, doc))
-}
-
 // WriteReport writes the report.
 func WriteReport(d suite.Dir, doc reports.Document) error {
 	defer suite.CollectRarely(64 << 20)() // each history is garbage once it is drawn
