@@ -62,6 +62,7 @@ func (all *hubs) at(node string) *hub {
 			kick:    make(chan struct{}, 1),
 			waiters: make(map[string][]*waiter),
 			acked:   make(map[string]bool),
+			fresh:   make(map[string]bool),
 			idle:    make(map[string]time.Time),
 		}
 		all.of[node] = h
@@ -119,6 +120,12 @@ func (h *hub) reroute(ctx context.Context) error {
 		}
 		to.waiters[ch] = append(to.waiters[ch], h.waiters[ch]...)
 		delete(to.idle, ch)
+		if to.conn == nil || !to.conn.sent[ch] {
+			to.fresh[ch] = true
+		}
+		if h.conn != nil && h.conn.sent[ch] {
+			h.idle[ch] = time.Time{} // it is of no use there
+		}
 		delete(h.waiters, ch)
 		to.start()
 		h.mu.Unlock()

@@ -49,7 +49,8 @@ type hub struct {
 	waiters map[string][]*waiter // by channel, in order of arrival
 	acked   map[string]bool      // channels confirmed on the current connection
 	moved   bool                 // a slot of the node may have gone to another
-	idle    map[string]time.Time // since when a channel is without a waiter
+	fresh   map[string]bool      // channels with a waiter that came before their subscription
+	idle    map[string]time.Time // since when a channel with a subscription is without a waiter
 	conn    *subConn
 }
 
@@ -82,6 +83,7 @@ type subConn struct {
 	pending map[string]bool // channels whose confirmation is awaited, and pong
 	heard   time.Time       // the last sign of life, or command sent
 	broken  bool
+	useful  bool // the server has confirmed a subscription
 }
 
 // errBroken: the subscription connection does not answer.
@@ -106,6 +108,9 @@ func (h *hub) join(channel string, quiet bool) (w *waiter, ready bool) {
 	h.mu.Lock()
 	h.waiters[channel] = append(h.waiters[channel], w)
 	delete(h.idle, channel)
+	if h.conn == nil || !h.conn.sent[channel] {
+		h.fresh[channel] = true
+	}
 	if len(h.waiters[channel]) == 1 {
 		close(w.first)
 		ready = h.acked[channel]
@@ -137,7 +142,9 @@ func (h *hub) left(w *waiter, granted bool) (last bool) {
 	}
 	if len(rest) == 0 {
 		delete(h.waiters, w.channel)
-		h.idle[w.channel] = time.Now()
+		if h.conn != nil && h.conn.sent[w.channel] {
+			h.idle[w.channel] = time.Now()
+		}
 		return true
 	}
 	h.waiters[w.channel] = rest
@@ -186,6 +193,7 @@ func (h *hub) run() {
 		h.mu.Lock()
 		conn, idle := h.conn, len(h.waiters) == 0
 		broken := conn != nil && conn.broken
+		useful := conn != nil && conn.useful
 		h.mu.Unlock()
 
 		now := time.Now()
@@ -196,8 +204,14 @@ func (h *hub) run() {
 			return
 		case broken:
 			h.hangUp()
-			if h.node != "" {
-				retryAt = now.Add(hubBackoff) // otherwise it would ask a node that has lost a slot in a tight loop
+			switch {
+			case !useful: // as for a user without the right to subscribe
+				retryAt = now.Add(backoff)
+				backoff = min(2*backoff, hubBackoffMax)
+			case h.node != "": // otherwise it would ask a node that has lost a slot in a tight loop
+				retryAt, backoff = now.Add(hubBackoff), hubBackoff
+			default:
+				backoff = hubBackoff
 			}
 			continue
 		case idle && idleSince.IsZero():
@@ -228,7 +242,6 @@ func (h *hub) run() {
 		case now.Before(retryAt):
 			next = min(next, retryAt.Sub(now))
 		case h.connect() == nil:
-			backoff = hubBackoff
 			continue
 		default:
 			retryAt = time.Now().Add(backoff)
@@ -281,6 +294,12 @@ func (h *hub) connect() error {
 	}
 	h.mu.Lock()
 	h.conn = conn
+	for _, ch := range channels {
+		delete(h.fresh, ch)
+		if len(h.waiters[ch]) == 0 { // it has left meanwhile
+			h.idle[ch] = time.Now()
+		}
+	}
 	h.mu.Unlock()
 	h.c.ops.Go(func() { h.read(conn) })
 	return nil
@@ -319,17 +338,15 @@ func (h *hub) update(conn *subConn) (linger time.Duration, _ error) {
 		return 0, nil
 	}
 	var add, remove []string
-	for _, ch := range sortedKeys(h.waiters) {
-		if !conn.sent[ch] {
+	for _, ch := range sortedKeys(h.fresh) {
+		if len(h.waiters[ch]) > 0 && !conn.sent[ch] {
 			add = append(add, ch)
 			conn.sent[ch], conn.pending[ch] = true, true
 		}
 	}
+	clear(h.fresh)
 	if len(add) == 0 {
-		for _, ch := range sortedKeys(conn.sent) {
-			if _, ok := h.waiters[ch]; ok {
-				continue
-			}
+		for _, ch := range sortedKeys(h.idle) {
 			if left := hubLinger - time.Since(h.idle[ch]); left > 0 {
 				if linger == 0 || left < linger {
 					linger = left
@@ -394,22 +411,21 @@ func (h *hub) read(conn *subConn) {
 			}
 		case *redis.Pong:
 			delete(conn.pending, pong)
-			for ch := range h.waiters { // the writer has left these for the answer
-				answered = answered || !conn.sent[ch]
-			}
+			answered = len(h.fresh) > 0 // the writer has left these for the answer
 		case *redis.Subscription:
 			delete(conn.pending, msg.Channel)
 			switch {
 			case h.conn != conn:
 			case msg.Kind == "subscribe" || msg.Kind == "ssubscribe":
-				h.acked[msg.Channel] = true
+				h.acked[msg.Channel], conn.useful = true, true
 				if all := h.waiters[msg.Channel]; len(all) > 0 && !all[0].quiet {
 					h.wake(msg.Channel, 1)
 				}
 			case conn.sent[msg.Channel]: // an unrequested unsubscription: the slot has moved
 				delete(conn.sent, msg.Channel)
 				delete(h.acked, msg.Channel)
-				h.moved = true
+				delete(h.idle, msg.Channel)
+				h.moved, h.fresh[msg.Channel] = true, true
 			}
 			answered = len(conn.pending) == 0
 		}

@@ -321,3 +321,27 @@ func (c breakable) Write(b []byte) (int, error) {
 	}
 	return c.Conn.Write(b)
 }
+
+// A user has no right to any channel, as a new one of Redis 7. Its waiter polls, and does
+// not connect again and again.
+func TestSubscription_isForbidden(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		w.occupy("orders")
+		w.answers(func(p *server.Peer, cmd string, _ ...string) bool {
+			if !strings.EqualFold(cmd, "subscribe") {
+				return false
+			}
+			p.WriteError("NOPERM this user has no permissions to access one of the channels used as arguments")
+			return true
+		})
+		start := time.Now()
+		_, err := w.client().NewLock("orders", "a").TryLock(t.Context(), lock.Wait(20*time.Second))
+		wantErr(t, "a wait", err, lock.ErrBusy)
+		if n := len(w.seen(start, "subscribe", "")); n < 2 || n > 16 {
+			t.Errorf("it subscribed %d times in 20s", n)
+		}
+		if n := w.tries("client-1:a"); n < 15 || n > 30 {
+			t.Errorf("it tried %d times in 20s, want once a second", n)
+		}
+	})
+}
