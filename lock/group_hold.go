@@ -212,11 +212,11 @@ func (h *GroupHold) Release(ctx context.Context) error {
 	errs := h.releaseMembers(ctx, h.g.opts.NodeTimeout, h.g.need)
 	h.end(ErrNotHeld) // unless it has ended as lost
 	var all []error
-	free, gone := len(errs), 0
+	free, gone, absent := len(errs), 0, 0
 	for i, err := range errs {
 		switch {
 		case h.holds[i] == nil:
-			gone++
+			absent++
 		case errors.Is(err, ErrUnknown):
 			free--
 		case errors.Is(err, ErrLost), errors.Is(err, ErrNotHeld):
@@ -229,7 +229,7 @@ func (h *GroupHold) Release(ctx context.Context) error {
 	switch {
 	case lost:
 		return fmt.Errorf("release all: %w", ErrLost)
-	case len(h.holds)-gone < h.g.need:
+	case len(h.holds)-gone-absent < h.g.need:
 		return fmt.Errorf("release all: %d members had lost it: %w", gone, errors.Join(append(all, ErrLost)...))
 	case h.g.any && free >= h.g.need:
 		return nil

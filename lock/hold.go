@@ -150,8 +150,11 @@ func (h *Hold) Context() context.Context {
 }
 
 // Lost returns a channel that is closed when the hold is lost, but not when it
-// is released.
-func (h *Hold) Lost() <-chan struct{} { return h.cur.lost }
+// is released. It looks at the clock, too; see [Reentrant.Lost].
+func (h *Hold) Lost() <-chan struct{} {
+	h.s.expire()
+	return h.cur.lost
+}
 
 // Token returns the fencing token of the hold, or 0 without [WithFencing]. It
 // is greater than that of every earlier hold of the lock.

@@ -148,14 +148,22 @@ func (l *Reentrant) Remaining() time.Duration {
 
 // Lost returns a channel that is closed when the current hold is lost. It is
 // nil while nothing is held. After a loss it stays closed until Unlock has
-// returned ErrLost.
+// returned ErrLost. A process that was paused need not wait for a timer: Lost looks at the
+// clock.
 func (l *Reentrant) Lost() <-chan struct{} {
 	l.c.mu.Lock()
-	defer l.c.mu.Unlock()
-	if s := l.c.states[l.key]; s != nil && s.cur != nil {
-		return s.cur.lost
+	s := l.c.states[l.key]
+	l.c.mu.Unlock()
+	if s == nil {
+		return nil
 	}
-	return nil
+	s.expire()
+	l.c.mu.Lock()
+	defer l.c.mu.Unlock()
+	if s.cur == nil {
+		return nil
+	}
+	return s.cur.lost
 }
 
 // Token returns the fencing token of the current hold, or 0 without a hold.

@@ -166,6 +166,7 @@ func (o *owner) settle(ctx context.Context) reply {
 
 func (o *owner) known() reply {
 	a := reply{OK: true}
+	o.lost() // a lock may look at its clock
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.current == nil {
