@@ -266,7 +266,9 @@ func ask[T any](ctx context.Context, l *Reentrant, what string, f func(context.C
 	defer s.leave()
 	op, cancel := l.c.withDone(ctx)
 	defer cancel()
-	val, err := call(op, l.c, func(ctx context.Context) (T, error) { return f(ctx, s) })
+	val, err := persist(op, l.c, func(tries int) bool { return tries > unsentTries }, func(ctx context.Context) (T, error) {
+		return call(ctx, l.c, func(ctx context.Context) (T, error) { return f(ctx, s) })
+	})
 	switch {
 	case err == nil:
 		return val, nil

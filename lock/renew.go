@@ -66,6 +66,7 @@ type renewal struct {
 	node  string // of a cluster, which has the lock
 	lease time.Duration
 	span  time.Duration // of the lease at the request; that of a place, before the first renewal
+	sent  time.Time     // of the last try
 	err   error
 	held  bool
 }
@@ -132,9 +133,15 @@ func (c *Client) renewAt(batch []*renewal) {
 	for _, r := range batch {
 		timeout = min(timeout, r.span)
 	}
-	sent := time.Now()
 	ctx, cancel := context.WithTimeout(c.life, timeout/6)
-	c.sendRenewals(ctx, batch)
+	open := batch
+	for tries := 1; ; tries++ { // some connections of the pool may be dead
+		c.sendRenewals(ctx, open)
+		open = slices.DeleteFunc(slices.Clone(open), func(r *renewal) bool { return r.err == nil || !isTransient(r.err) })
+		if len(open) == 0 || tries > unsentTries || !sleep(ctx, nil, retryPause) {
+			break
+		}
+	}
 	cancel()
 	var after []func()
 	c.mu.Lock()
@@ -154,8 +161,8 @@ func (c *Client) renewAt(batch []*renewal) {
 				after = append(after, func() { f(s.key.name, s.key.owner, r.err) })
 			}
 		case r.held:
-			s.due = sent.Add(c.cfg.lease / 3)
-			r.cur.raise(sent, r.lease)
+			s.due = r.sent.Add(c.cfg.lease / 3)
+			r.cur.raise(r.sent, r.lease)
 			s.settle()
 			if f := c.cfg.observer.Renewed; f != nil {
 				after = append(after, func() { f(s.key.name, s.key.owner) })
@@ -209,9 +216,7 @@ func (s *state) extend(ctx context.Context, cur *holding, d time.Duration) error
 		return fmt.Errorf("extend lock: %w", ErrLost)
 	}
 	r := &renewal{s: s, cur: held, lease: d}
-	var sent time.Time
 	_, err := persist(op, s.c, func(int) bool { return false }, func(ctx context.Context) (struct{}, error) {
-		sent = time.Now()
 		s.c.sendRenewals(ctx, []*renewal{r})
 		return struct{}{}, r.err
 	})
@@ -229,7 +234,7 @@ func (s *state) extend(ctx context.Context, cur *holding, d time.Duration) error
 	s.c.mu.Lock()
 	current := s.cur == held && !held.ended
 	if current && r.held {
-		held.raise(sent, d)
+		held.raise(r.sent, d)
 		s.settle()
 	} else if current {
 		after = s.lose()

@@ -274,6 +274,7 @@ func (c *Client) sendRenewals(ctx context.Context, batch []*renewal) {
 		held bool
 		err  error
 	}
+	sent := time.Now()
 	answers, err := call(ctx, c, func(ctx context.Context) ([]answer, error) {
 		keys := func(r *renewal) []string { return []string{r.s.names.lock} }
 		args := func(r *renewal) []any { return []any{r.s.field, r.cur.id, millis(r.lease)} }
@@ -304,7 +305,7 @@ func (c *Client) sendRenewals(ctx context.Context, batch []*renewal) {
 			a = answers[i]
 			awaitEnd(ctx, a.err)
 		}
-		r.held, r.err = a.held, nil
+		r.sent, r.held, r.err = sent, a.held, nil
 		if a.err != nil {
 			r.err = fmt.Errorf("renew lock: %w", a.err)
 		}
