@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -107,6 +108,7 @@ func TestLost_onAHungServer(t *testing.T) {
 				wantErr(t, "second unlock", err, lock.ErrLost)
 				_, err = l.Unlock(ctx)
 				wantErr(t, "third unlock", err, lock.ErrNotHeld)
+				synctest.Wait() // the timer's goroutine tells the observer
 				if n := told.Load(); n != 1 {
 					t.Errorf("the observer was told %d times", n)
 				}

@@ -203,6 +203,9 @@ func TestMomentsOfRequestsAndReplies(t *testing.T) {
 		check(t, err)
 		check(t, s.Close())
 		check(t, sub.Close())
+		eventually(t, "the server knows of no subscriber", func() bool {
+			return admin(t, w, "node-1").PubSubNumSub(ctx, "one").Val()["one"] == 0
+		})
 		got := moments.words()
 		slices.Sort(got)
 		if want := []string{
