@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 )
 
 // waiting is an acquire under way.
@@ -140,7 +142,7 @@ func (s *state) tryAgain(op context.Context, q *waiting) bool {
 		return !q.once && s.rest(op, nil, t.pttl)
 	case failed:
 		// An outage ends no wait in which a server has answered before.
-		if q.refusal == nil || !t.transient {
+		if (q.refusal == nil || !t.transient) && !says(t.err, notNow) {
 			return false
 		}
 	}
@@ -179,7 +181,10 @@ func (s *state) reason(ctx, op context.Context, q *waiting, done, unknown bool) 
 	case why == nil && q.last.takeBack != nil && done && s.c.cfg.acks > 0:
 		why = ErrAcks // the wait has ended before the replicas confirmed
 	}
+	var refusal redis.Error
 	switch {
+	case why == nil && done && says(err, notNow) && errors.As(err, &refusal):
+		return because("acquire lock", ErrRefused, refusal) // it is certain by now
 	case why == nil:
 		return err
 	case !unknown:
@@ -260,7 +265,9 @@ func (s *state) try(ctx context.Context, q *waiting) attempt {
 	sent := time.Now()
 	bounded, cancel := context.WithTimeout(ctx, s.c.cfg.unlockTimeout)
 	defer cancel()
-	isEnough := func(tries int) bool { return q.refusal == nil && tries >= unsentTries && r.isUnsent() }
+	isEnough := func(tries int, err error) bool {
+		return q.refusal == nil && tries >= unsentTries && r.isUnsent() && (q.once || !says(err, notNow))
+	}
 	reply, err := persist(bounded, s.c, isEnough, func(ctx context.Context) (acquireReply, error) {
 		return s.sendAcquire(ctx, r)
 	})

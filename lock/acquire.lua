@@ -4,7 +4,8 @@
 --
 -- KEYS[1]  the lock, a hash: field of the owner -> hold count, 'hold' -> serial of the
 --          acquire that began the hold, 'last' -> serial of the last request
--- KEYS[2]  the note of this owner; left out, with all that follow, while a slot migrates
+-- KEYS[2]  the note of this owner; left out while a slot migrates. This and what follows
+--          are for a first hold
 -- KEYS[3]  the last fencing token; left out when none is wanted
 -- ARGV[1]  field of the owner
 -- ARGV[2]  serial of this request

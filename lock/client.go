@@ -193,10 +193,12 @@ func call[T any](ctx context.Context, c *Client, f func(context.Context) (T, err
 		return r.val, r.err
 	case <-ctx.Done():
 	}
+	timer := time.NewTimer(deadlineSlack) // f sees the end of ctx, too, unless it reads
+	defer timer.Stop()
 	select {
 	case r := <-ch:
 		return r.val, r.err
-	default:
+	case <-timer.C:
 		return zero, ctx.Err()
 	}
 }

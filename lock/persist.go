@@ -20,14 +20,24 @@ const (
 	unsentTries = 3
 )
 
-// transient are the errors of servers that will answer soon, or of which another will.
-var transient = []string{"LOADING", "READONLY", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "MOVED", "ASK"}
+var (
+	// notNow are the errors of servers that will answer by themselves before long. They
+	// end no wait.
+	notNow = []string{"LOADING", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN"}
+	// notHere are those of servers beside which another may answer.
+	notHere = []string{"READONLY", "MOVED", "ASK"}
+)
+
+// says reports whether a server answered with one of these errors.
+func says(err error, prefixes []string) bool {
+	return slices.ContainsFunc(prefixes, func(prefix string) bool { return redis.HasErrorPrefix(err, prefix) })
+}
 
 // isTransient reports whether another try of a request may succeed.
 func isTransient(err error) bool {
 	var refusal redis.Error
 	if errors.As(err, &refusal) {
-		return slices.ContainsFunc(transient, func(prefix string) bool { return redis.HasErrorPrefix(err, prefix) })
+		return says(err, notNow) || says(err, notHere)
 	}
 	return !errors.Is(err, redis.ErrClosed) && !errors.Is(err, errNonsense)
 }
@@ -39,12 +49,12 @@ var errNonsense = errors.New("lock: no answer of a lock's script")
 var errOverruled = errors.New("lock: a later request has come")
 
 // persist sends a request until a server answers it, ctx ends, or isEnough says so of
-// the number of tries. It is nil for a give-back, which goes on after every error of a
+// the number of tries and the last error. It is nil for a give-back, which goes on after every error of a
 // server, and when the client is closed; any other request ends then. One dead connection or
 // server must not cost all the time. So the first try has a tenth of the unlock timeout,
 // and the following ones up to four times as long. The server sees the same request each time, with
 // the same serial.
-func persist[T any](ctx context.Context, c *Client, isEnough func(tries int) bool, send func(context.Context) (T, error)) (T, error) {
+func persist[T any](ctx context.Context, c *Client, isEnough func(tries int, err error) bool, send func(context.Context) (T, error)) (T, error) {
 	pause, bound := retryPause, c.cfg.grace()+c.cfg.acksTimeout
 	var cause error // of the last try that ctx did not end
 	for tries := 1; ; tries++ {
@@ -64,7 +74,7 @@ func persist[T any](ctx context.Context, c *Client, isEnough func(tries int) boo
 		if isEnough != nil {
 			closed = c.life.Done()
 		}
-		if isEnough != nil && isEnough(tries) || !sleep(ctx, closed, pause) {
+		if isEnough != nil && isEnough(tries, err) || !sleep(ctx, closed, pause) {
 			return val, err
 		}
 		pause, bound = min(2*pause, retryPauseMax), min(3*bound, c.cfg.unlockTimeout*2/5)

@@ -216,7 +216,7 @@ func (s *state) extend(ctx context.Context, cur *holding, d time.Duration) error
 		return fmt.Errorf("extend lock: %w", ErrLost)
 	}
 	r := &renewal{s: s, cur: held, lease: d}
-	_, err := persist(op, s.c, func(int) bool { return false }, func(ctx context.Context) (struct{}, error) {
+	_, err := persist(op, s.c, func(int, error) bool { return false }, func(ctx context.Context) (struct{}, error) {
 		s.c.sendRenewals(ctx, []*renewal{r})
 		return struct{}{}, r.err
 	})

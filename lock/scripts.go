@@ -78,12 +78,12 @@ func (n names) tokenKey(f fencing, fair bool) (key string, retention int64) {
 // a connection, with retries, without an error of the server as the answer. So a request
 // that was carried out counts.
 type request struct {
-	serial    uint64
-	hold      uint64 // 0 for a first one
-	count     int    // holds of the owner with it
-	lease     time.Duration
-	open      atomic.Int32
-	abandoned bool // a goroutine may still write it
+	serial   uint64
+	hold     uint64 // 0 for a first one
+	count    int    // holds of the owner with it
+	lease    time.Duration
+	open     atomic.Int32
+	underway atomic.Int32 // goroutines that may still write it
 }
 
 // MarshalBinary implements [encoding.BinaryMarshaler].
@@ -96,10 +96,10 @@ func (r *request) MarshalBinary() ([]byte, error) {
 func (r *request) String() string { return strconv.FormatUint(r.serial, 10) }
 
 // isUnsent reports whether no server can have executed the request.
-func (r *request) isUnsent() bool { return r.open.Load() == 0 && !r.abandoned }
+func (r *request) isUnsent() bool { return r.open.Load() == 0 && r.underway.Load() == 0 }
 
 // isCopied reports whether a copy of the answered request may still arrive.
-func (r *request) isCopied() bool { return r.open.Load() > 1 || r.abandoned }
+func (r *request) isCopied() bool { return r.open.Load() > 1 || r.underway.Load() > 0 }
 
 // answered records the answer to the last write.
 func (r *request) answered(cmd *redis.Cmd) *redis.Cmd {
@@ -113,30 +113,36 @@ func (r *request) answered(cmd *redis.Cmd) *redis.Cmd {
 // sendAcquire runs the acquire script, with WAIT, in one round trip.
 func (s *state) sendAcquire(ctx context.Context, r *request) (acquireReply, error) {
 	c, script := s.c, acquireScript
-	keys := []string{s.names.lock, s.names.note(s.field)}
+	keys := []string{s.names.lock}
 	token, retention := s.names.tokenKey(c.cfg.fencing, false)
-	if token != "" {
-		keys = append(keys, token)
+	if r.hold == 0 {
+		keys = append(keys, s.names.note(s.field))
+		if token != "" {
+			keys = append(keys, token)
+		}
 	}
 	args := []any{s.field, r, r.hold, r.count, millis(r.lease), retention}
 	if s.fair {
 		script = c.script(fairAcquireScript)
 		keys, args = s.fairRequest(r)
 	}
-	reply, err := call(ctx, c, func(ctx context.Context) (acquireReply, error) {
+	if err := ctx.Err(); err != nil {
+		return acquireReply{}, err
+	}
+	r.underway.Add(1)
+	return call(ctx, c, func(ctx context.Context) (acquireReply, error) {
+		defer r.underway.Add(-1)
 		if c.cfg.acks > 0 {
 			return c.acquireAndWait(ctx, script, keys, args, r)
 		}
 		cmd := evaluate(ctx, c.rdb, script, keys, args, r)
-		if len(keys) == 2 && redis.HasErrorPrefix(cmd.Err(), "TRYAGAIN") {
+		if !s.fair && len(keys) == 2 && redis.HasErrorPrefix(cmd.Err(), "TRYAGAIN") {
 			// The slot of the lock migrates. Until it has, a server takes no script with a
 			// key that is not there, and executes scripts of the lock alone.
 			cmd = evaluate(ctx, c.rdb, script, keys[:1], args, r)
 		}
 		return parseAcquire(cmd)
 	})
-	r.abandoned = r.abandoned || err != nil && !c.direct && ctx.Err() != nil
-	return reply, err
 }
 
 // evaluate runs a script, which it loads if the server does not have it.
@@ -239,19 +245,19 @@ func parseAcquire(cmd *redis.Cmd) (acquireReply, error) {
 // sendGiveBack runs the release script, which reports whether the server knew the hold.
 func (s *state) sendGiveBack(ctx context.Context, g *giveBack, left int) (found bool, err error) {
 	c, n := s.c, s.names
-	script := c.script(releaseScript)
-	keys := []string{n.lock, n.note(s.field)}
+	note := n.note(s.field)
 	args := []any{s.field, g.serial, g.hold, left, n.channel, unlockMessage, millis(noteTime)}
-	if s.fair {
-		script = c.script(fairReleaseScript)
-		keys, args = fairKeys(c, n)
-		keys = append(keys, n.note(s.field))
-		args = append(args, s.field, g.serial, g.hold, millis(noteTime))
-	}
 	return call(ctx, c, func(ctx context.Context) (bool, error) {
-		cmd := script.Run(ctx, c.rdb, keys, args...)
-		if !s.fair && redis.HasErrorPrefix(cmd.Err(), "TRYAGAIN") { // see sendAcquire
-			cmd = script.Run(ctx, c.rdb, keys[:1], args...)
+		var cmd *redis.Cmd
+		if s.fair {
+			keys, args := fairKeys(c, n)
+			cmd = c.script(fairReleaseScript).Run(ctx, c.rdb, append(keys, note), append(args, s.field, g.serial, g.hold, millis(noteTime))...)
+		} else {
+			cmd = c.script(releaseScript).Run(ctx, c.rdb, []string{n.lock, note}, args...)
+		}
+		if redis.HasErrorPrefix(cmd.Err(), "TRYAGAIN") && (!s.fair || g.hold != 0) {
+			// See sendAcquire. A look hands a fair lock on later.
+			cmd = c.script(releaseScript).Run(ctx, c.rdb, []string{n.lock}, args...)
 		}
 		return parseFound(cmd)
 	})
