@@ -17,6 +17,7 @@ type waiting struct {
 	once    bool    // it does not wait
 	w       *waiter // from the first sleep on
 	last    attempt
+	busy    int   // attempts that found the lock held by another owner
 	refusal error // why the lock was not granted, by the last answer of a server
 }
 
@@ -61,12 +62,9 @@ func (s *state) acquire(ctx context.Context, a Acquire, forever bool) (Grant, *h
 		g, cur, err = s.wait(ctx, op, q, a.hasty)
 		cancel()
 	}
-	if f := s.c.cfg.observer.Acquired; f != nil && err == nil {
-		f(s.key.name, s.key.owner, g.Count, time.Since(start))
-	}
-	if f := s.c.cfg.observer.AcquireDone; f != nil {
-		f(ctx, AcquireResult{Name: s.key.name, Owner: s.key.owner, Grant: g, Took: time.Since(start), Err: err})
-	}
+	s.c.cfg.observer.AcquireDone(ctx, AcquireResult{
+		Name: s.key.name, Owner: s.key.owner, Grant: g, Took: time.Since(start), Busy: q.busy, Err: err,
+	})
 	return g, cur, err
 }
 
@@ -134,9 +132,7 @@ func (s *state) tryAgain(op context.Context, q *waiting) bool {
 		if q.w != nil {
 			q.w.woken = false
 		}
-		if f := s.c.cfg.observer.Busy; f != nil {
-			f(s.key.name, s.key.owner)
-		}
+		q.busy++
 	case unconfirmed: // the message of the give-back is no reason to try again
 		q.refusal = ErrAcks
 		return !q.once && s.rest(op, nil, t.pttl)

@@ -3,6 +3,7 @@ package lock_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"testing"
@@ -34,12 +35,14 @@ func TestAcquire_tellsThatTheLockIsBusy(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		w.deadHolder(time.Hour)
 		var seen []string
-		c := w.client(lock.WithObserver(lock.Observer{Busy: func(name, owner string) { seen = append(seen, name+" "+owner) }}))
+		c := w.client(lock.WithObserver(lock.Observer{AcquireDone: func(_ context.Context, r lock.AcquireResult) {
+			seen = append(seen, fmt.Sprint(r.Name, " ", r.Owner, " ", r.Busy))
+		}}))
 		_, err := c.NewLock("orders", "a").TryLock(t.Context())
 		wantErr(t, "a try", err, lock.ErrBusy)
 		_, err = c.NewLock("orders", "b").TryLock(t.Context(), lock.Wait(500*time.Millisecond))
 		wantErr(t, "a wait", err, lock.ErrBusy)
-		if want := []string{"orders a", "orders b", "orders b"}; !slices.Equal(seen, want) {
+		if want := []string{"orders a 1", "orders b 2"}; !slices.Equal(seen, want) {
 			t.Errorf("the observer saw %q, want %q", seen, want)
 		}
 	})

@@ -124,17 +124,15 @@ func TestFair_observer(t *testing.T) {
 		var seen []string
 		var grant lock.Grant
 		got := w.waiting(t.Context(), w.client(lock.WithID("a"), lock.WithObserver(lock.Observer{
-			Busy:     func(name, owner string) { seen = append(seen, fmt.Sprint("busy ", name, owner)) },
-			Acquired: func(name, owner string, n int, _ time.Duration) { seen = append(seen, fmt.Sprint(name, owner, " ", n)) },
 			AcquireDone: func(_ context.Context, r lock.AcquireResult) {
 				grant = r.Grant
-				seen = append(seen, fmt.Sprint("done ", r.Err))
+				seen = append(seen, fmt.Sprint(r.Name, r.Owner, " busy ", r.Busy, ", ", r.Err))
 			},
 		})))
 		w.next(fairLooks)
 		w.gives(h)
 		h = <-got
-		if want := []string{"busy orders:1", "orders:1 1", "done <nil>"}; !slices.Equal(seen, want) {
+		if want := []string{"orders:1 busy 1, <nil>"}; !slices.Equal(seen, want) {
 			t.Errorf("the observer saw %q, want %q", seen, want)
 		}
 		if want := (lock.Grant{Count: 1, Token: h.Token(), Lease: 30 * time.Second, Renewed: true}); grant != want {

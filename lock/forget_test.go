@@ -18,8 +18,8 @@ import (
 	"github.com/holdfast-go/holdfast/lock"
 )
 
-// A named owner may leave its lock to the lease. Its client forgets it then, and tells
-// nobody of a loss for ever.
+// A named owner may leave its lock to the lease. Then its client forgets the lock, and
+// the owner can acquire it again.
 func TestClient_forgetsWhatIsLeftToTheLease(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		ctx := t.Context()

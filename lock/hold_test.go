@@ -63,7 +63,7 @@ func TestAcquire_usesNumbersAgain(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		ctx := t.Context()
 		owners := map[string]bool{}
-		c := w.client(lock.WithObserver(lock.Observer{Acquired: func(_, owner string, _ int, _ time.Duration) { owners[owner] = true }}))
+		c := w.client(lock.WithObserver(lock.Observer{AcquireDone: func(_ context.Context, r lock.AcquireResult) { owners[r.Owner] = true }}))
 		for range 50 {
 			h := must[*lock.Hold](t)(c.Acquire(ctx, "orders"))
 			if err := h.Release(ctx); err != nil {

@@ -3,6 +3,7 @@ package lock_test
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"log/slog"
 	"strings"
@@ -69,8 +70,8 @@ func TestObserver_outcomes(t *testing.T) {
 			t.Errorf("a release after 4s: %+v", r)
 		}
 		for _, line := range []string{
-			`level=DEBUG msg="lock acquired" lock=orders`, `level=DEBUG msg="lock not acquired" lock=orders`,
-			`level=DEBUG msg="lock released" lock=orders`, `level=WARN msg="lock lost" lock=stock`,
+			`level=DEBUG msg="lock acquire succeeded" lock=orders`, `level=DEBUG msg="lock acquire failed" lock=orders`,
+			`level=DEBUG msg="lock release succeeded" lock=orders`, `level=WARN msg="lock lost" lock=stock`,
 			`level=WARN msg="lock acquire has an unknown outcome" lock=orders`,
 		} {
 			if !strings.Contains(out.String(), line) {
@@ -111,8 +112,8 @@ func TestLogger_passesOn(t *testing.T) {
 		}
 		c := w.clientOn(w.redis(noRetries, func(o *redis.Options) { o.ReadTimeout = 100 * time.Millisecond }), lock.WithWatchdogTimeout(3*time.Second),
 			lock.WithLogger(slog.New(slog.NewTextHandler(io.Discard, nil))), lock.WithObserver(lock.Observer{
-				RenewalFailed: func(string, string, error) { note("renewal failed") },
-				Lost:          func(string, string, time.Duration) { note("lost") },
+				RenewDone: func(_, _ string, err error) { note(fmt.Sprint("renewal: ", err)) },
+				Lost:      func(string, string, time.Duration) { note("lost") },
 			}))
 		h := must[*lock.Hold](t)(c.Acquire(t.Context(), "orders"))
 		w.hung.Store(true)
@@ -122,7 +123,7 @@ func TestLogger_passesOn(t *testing.T) {
 		mu.Lock()
 		all := strings.Join(heard, ", ")
 		mu.Unlock()
-		if !strings.HasPrefix(all, "renewal failed") || !strings.HasSuffix(all, "lost") {
+		if !strings.HasPrefix(all, "renewal: renew lock: ") || !strings.HasSuffix(all, "lost") {
 			t.Errorf("the observer heard %q", all)
 		}
 	})
@@ -143,16 +144,16 @@ func TestLogger_tellsFailuresFromSuccesses(t *testing.T) {
 			out.Reset()
 		}
 		h := must[*lock.Hold](t)(c.Acquire(ctx, "orders"))
-		logged(`level=DEBUG msg="lock acquired" lock=orders`)
+		logged(`level=DEBUG msg="lock acquire succeeded" lock=orders`)
 		_, err := c.TryAcquire(ctx, "orders")
 		wantErr(t, "busy", err, lock.ErrBusy)
-		logged(`level=DEBUG msg="lock not acquired" lock=orders`)
+		logged(`level=DEBUG msg="lock acquire failed" lock=orders`)
 		if err := h.Release(ctx); err != nil {
 			t.Error(err)
 		}
-		logged(`level=DEBUG msg="lock released" lock=orders`)
+		logged(`level=DEBUG msg="lock release succeeded" lock=orders`)
 		_, err = c.NewLock("orders", "a").Unlock(ctx)
 		wantErr(t, "not held", err, lock.ErrNotHeld)
-		logged(`level=DEBUG msg="lock not released" lock=orders owner=a`)
+		logged(`level=DEBUG msg="lock release failed" lock=orders owner=a`)
 	})
 }

@@ -9,26 +9,17 @@ import (
 // function may be nil. The goroutine that did the work calls them, so they must
 // neither block nor call the client.
 type Observer struct {
-	// Acquired: a hold was granted. count is the owner's hold count now, and
-	// waited is the duration of the call, 0 or more.
-	Acquired func(name, owner string, count int, waited time.Duration)
-	// Busy: an attempt found the lock held by another owner.
-	Busy func(name, owner string)
-	// Released: the last hold was released after held.
-	Released func(name, owner string, held time.Duration)
-	// Renewed: the watchdog renewed the lock.
-	Renewed func(name, owner string)
-	// RenewalFailed: the server did not answer a renewal. The watchdog retries
-	// while the lease lasts.
-	RenewalFailed func(name, owner string, err error)
-	// Lost: the lease ended, or the server no longer has the hold.
-	Lost func(name, owner string, held time.Duration)
-
-	// AcquireDone: an acquire has ended, granted or not. ctx is the caller's,
+	// AcquireDone: a call that acquires has ended, granted or not. ctx is the caller's,
 	// which may carry a span.
 	AcquireDone func(ctx context.Context, r AcquireResult)
 	// ReleaseDone: a release has ended. ctx is the caller's.
 	ReleaseDone func(ctx context.Context, r ReleaseResult)
+	// RenewDone: the watchdog has renewed the lock, or err is why the server did not. The
+	// watchdog retries while the lease lasts.
+	RenewDone func(name, owner string, err error)
+	// Lost: the lease ended, or the server no longer has the hold. held is the time since
+	// its first grant.
+	Lost func(name, owner string, held time.Duration)
 
 	_ struct{}
 }
@@ -38,6 +29,7 @@ type AcquireResult struct {
 	Name, Owner string
 	Grant       Grant         // the zero value without one
 	Took        time.Duration // the duration of the call, with the wait
+	Busy        int           // attempts that found the lock held by another owner
 	Err         error         // nil for a grant; is ErrUnknown if the outcome is unknown
 
 	_ struct{}
@@ -51,4 +43,21 @@ type ReleaseResult struct {
 	Err         error         // is ErrUnknown if the outcome is unknown
 
 	_ struct{}
+}
+
+// complete returns the observer with a function for each event.
+func (o Observer) complete() Observer {
+	if o.AcquireDone == nil {
+		o.AcquireDone = func(context.Context, AcquireResult) {}
+	}
+	if o.ReleaseDone == nil {
+		o.ReleaseDone = func(context.Context, ReleaseResult) {}
+	}
+	if o.RenewDone == nil {
+		o.RenewDone = func(string, string, error) {}
+	}
+	if o.Lost == nil {
+		o.Lost = func(string, string, time.Duration) {}
+	}
+	return o
 }

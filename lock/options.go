@@ -61,6 +61,7 @@ func newConfig(opts []Option, readTimeout time.Duration) (config, error) {
 			return c, fmt.Errorf("lock: the braces of the key prefix %q are no hash tag", c.prefix)
 		}
 	}
+	c.observer = c.observer.complete()
 	if c.logger != nil {
 		c.observer = logTo(c.logger, c.observer)
 	}
@@ -131,8 +132,7 @@ func WithID(id string) Option { return func(c *config) { c.id = id } }
 // afterwards. The default is seeded from crypto/rand.
 func WithRand(r *mathrand.Rand) Option { return func(c *config) { c.rand = r } }
 
-// WithObserver sets the receiver of grants, renewals and losses. The default is
-// none.
+// WithObserver sets the receiver of outcomes, renewals and losses. The default is none.
 func WithObserver(o Observer) Option { return func(c *config) { c.observer = o } }
 
 // WithLogger logs losses, failed renewals and unknown outcomes at level Warn,

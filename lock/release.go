@@ -126,13 +126,11 @@ func (s *state) release(ctx context.Context) (left int, err error) {
 		left, err = s.releaseWithin(op)
 		s.leaveGate()
 	}
-	if f := s.c.cfg.observer.ReleaseDone; f != nil {
-		r := ReleaseResult{Name: s.key.name, Owner: s.key.owner, Left: left, Err: err}
-		if cur != nil {
-			r.Held = time.Since(cur.since)
-		}
-		f(ctx, r)
+	r := ReleaseResult{Name: s.key.name, Owner: s.key.owner, Left: left, Err: err}
+	if cur != nil {
+		r.Held = time.Since(cur.since)
 	}
+	s.c.cfg.observer.ReleaseDone(ctx, r)
 	return left, err
 }
 
@@ -232,13 +230,7 @@ func (s *state) released(g *giveBack, found bool, err error) (after func(), _ er
 	case found && cur == nil:
 		return func() {}, nil
 	case found:
-		end := cur.end(ErrNotHeld)
-		return func() {
-			end()
-			if f := s.c.cfg.observer.Released; f != nil {
-				f(s.key.name, s.key.owner, time.Since(cur.since))
-			}
-		}, nil
+		return cur.end(ErrNotHeld), nil
 	case cur != nil && g.tries > 1:
 		// An earlier try has arrived, and the lock was released again since; or the hold was lost.
 		return cur.end(ErrNotHeld), fmt.Errorf("release lock: %w", ErrNotHeld)

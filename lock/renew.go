@@ -157,16 +157,12 @@ func (c *Client) renewAt(batch []*renewal) {
 			}
 		case r.err != nil:
 			s.due = now.Add(r.span / 10)
-			if f := c.cfg.observer.RenewalFailed; f != nil {
-				after = append(after, func() { f(s.key.name, s.key.owner, r.err) })
-			}
+			after = append(after, func() { c.cfg.observer.RenewDone(s.key.name, s.key.owner, r.err) })
 		case r.held:
 			s.due = r.sent.Add(c.cfg.lease / 3)
 			r.cur.raise(r.sent, r.lease)
 			s.settle()
-			if f := c.cfg.observer.Renewed; f != nil {
-				after = append(after, func() { f(s.key.name, s.key.owner) })
-			}
+			after = append(after, func() { c.cfg.observer.RenewDone(s.key.name, s.key.owner, nil) })
 		default:
 			after = append(after, s.lose())
 			s.drop()

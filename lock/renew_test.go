@@ -54,7 +54,11 @@ func TestWatchdog_survivesAFailedRenewal(t *testing.T) {
 		ctx := t.Context()
 		var failed atomic.Int32
 		l := w.client(lock.WithObserver(lock.Observer{
-			RenewalFailed: func(string, string, error) { failed.Add(1) },
+			RenewDone: func(_, _ string, err error) {
+				if err != nil {
+					failed.Add(1)
+				}
+			},
 		})).NewLock("orders", "a")
 		must[lock.Grant](t)(l.Lock(ctx))
 		held := l.Context(ctx)

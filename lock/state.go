@@ -294,9 +294,7 @@ func (s *state) endAsLost(cur *holding) (after func()) {
 	end := cur.end(ErrLost)
 	return func() {
 		end()
-		if f := s.c.cfg.observer.Lost; f != nil {
-			f(s.key.name, s.key.owner, time.Since(cur.since))
-		}
+		s.c.cfg.observer.Lost(s.key.name, s.key.owner, time.Since(cur.since))
 	}
 }
 

@@ -99,7 +99,7 @@ func TestAcquire_usesTheNumberAgain(t *testing.T) {
 			inBubble(t, func(t *testing.T, w *world) {
 				last := ""
 				c := w.clientOn(w.redis(noRetries), lock.WithObserver(lock.Observer{
-					Acquired: func(_, owner string, _ int, _ time.Duration) { last = owner },
+					AcquireDone: func(_ context.Context, r lock.AcquireResult) { last = r.Owner },
 				}))
 				must[bool](t)(c.NewLock("orders", "admin").IsLocked(t.Context())) // else a request is not even written
 				use(t, w, c)

@@ -1,6 +1,7 @@
 package lock_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -21,7 +22,10 @@ type failures struct {
 }
 
 func (f *failures) observe() lock.Option {
-	return lock.WithObserver(lock.Observer{RenewalFailed: func(string, string, error) {
+	return lock.WithObserver(lock.Observer{RenewDone: func(_, _ string, err error) {
+		if err == nil {
+			return
+		}
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		f.at = append(f.at, time.Now())
@@ -276,8 +280,10 @@ func TestObserver_renewalsAndRelease(t *testing.T) {
 			told = append(told, strings.TrimSpace(fmt.Sprintln(what...)))
 		}
 		l := w.client(lock.WithObserver(lock.Observer{
-			Renewed:  func(name, owner string) { tell("renewed", name, owner) },
-			Released: func(name, owner string, held time.Duration) { tell("released", name, owner, held.Round(time.Second)) },
+			RenewDone: func(name, owner string, err error) { tell("renewed", name, owner, err) },
+			ReleaseDone: func(_ context.Context, r lock.ReleaseResult) {
+				tell("released", r.Name, r.Owner, r.Left, r.Held.Round(time.Second))
+			},
 		})).NewLock("orders", "a")
 		must[lock.Grant](t)(l.Lock(ctx))
 		must[lock.Grant](t)(l.Lock(ctx))
@@ -287,7 +293,7 @@ func TestObserver_renewalsAndRelease(t *testing.T) {
 		}
 		mu.Lock()
 		defer mu.Unlock()
-		if want := []string{"renewed orders a", "renewed orders a", "released orders a 25s"}; !slices.Equal(told, want) {
+		if want := []string{"renewed orders a <nil>", "renewed orders a <nil>", "released orders a 1 25s", "released orders a 0 25s"}; !slices.Equal(told, want) {
 			t.Errorf("told %q, want %q", told, want)
 		}
 	})

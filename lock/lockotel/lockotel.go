@@ -87,20 +87,23 @@ func New(opts ...Option) (lock.Observer, error) {
 			outcome := outcomeOf(r.Err)
 			if r.Err == nil {
 				outcome = "released"
+				if r.Left == 0 {
+					held.Record(ctx, r.Held.Seconds(), with(r.Name, outcome))
+				}
 			}
 			_, span := tracer.Start(ctx, "lock release", of(r.Name, r.Owner, outcome))
 			fail(span, r.Err)
 			span.End()
 		},
-		Released: func(name, _ string, d time.Duration) {
-			held.Record(context.Background(), d.Seconds(), with(name, "released"))
-		},
 		Lost: func(name, _ string, d time.Duration) {
 			held.Record(context.Background(), d.Seconds(), with(name, "lost"))
 		},
-		Renewed: func(name, _ string) { renewals.Add(context.Background(), 1, with(name, "renewed")) },
-		RenewalFailed: func(name, _ string, _ error) {
-			renewals.Add(context.Background(), 1, with(name, "failed"))
+		RenewDone: func(name, _ string, err error) {
+			outcome := "renewed"
+			if err != nil {
+				outcome = "failed"
+			}
+			renewals.Add(context.Background(), 1, with(name, outcome))
 		},
 	}, nil
 }
