@@ -240,7 +240,7 @@ var errTooLate = fmt.Errorf("acquire lock: the answer came after the lease: %w",
 
 // try makes one attempt.
 func (s *state) try(ctx context.Context, q *waiting) attempt {
-	if err := s.enterGate(ctx); err != nil {
+	if err := s.enterGate(ctx, forever); err != nil {
 		q.refusal = cmp.Or(q.refusal, ErrBusy) // the owner has another request under way
 		return attempt{err: err}
 	}
@@ -259,12 +259,10 @@ func (s *state) try(ctx context.Context, q *waiting) attempt {
 	s.c.mu.Unlock()
 
 	sent := time.Now()
-	bounded, cancel := context.WithTimeout(ctx, s.c.cfg.unlockTimeout)
-	defer cancel()
 	isEnough := func(tries int, err error) bool {
 		return q.refusal == nil && tries >= unsentTries && r.isUnsent() && (q.once || !says(err, notNow))
 	}
-	reply, err := persist(bounded, s.c, isEnough, func(ctx context.Context) (acquireReply, error) {
+	reply, err := persist(ctx, s.c, sent.Add(s.c.cfg.unlockTimeout), isEnough, func(ctx context.Context) (acquireReply, error) {
 		return s.sendAcquire(ctx, r)
 	})
 	if err != nil && r.isUnsent() {
@@ -358,8 +356,9 @@ func because(what string, sentinel, err error) error {
 	return fmt.Errorf("%s: %w", what, errors.Join(sentinel, err))
 }
 
-// enterGate waits for the end of the owner's open request.
-func (s *state) enterGate(ctx context.Context) error {
+// enterGate waits for the end of the owner's open request, until ctx ends or the time has
+// come.
+func (s *state) enterGate(ctx context.Context, until time.Time) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -368,6 +367,8 @@ func (s *state) enterGate(ctx context.Context) error {
 		return nil
 	default:
 	}
+	ctx, cancel := context.WithDeadline(ctx, until)
+	defer cancel()
 	select {
 	case s.gate <- struct{}{}:
 		return nil

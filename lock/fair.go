@@ -189,13 +189,15 @@ func (s *state) enqueue() {
 // dequeue forgets the place of an owner, and reports whether it may be on the
 // server.
 func (s *state) dequeue() (in bool) {
-	c, ch := s.c, s.c.fairChannel(s.names)
+	c := s.c
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	p, l := s.place, c.lines[ch]
+	p := s.place
 	if p == nil {
 		return false
 	}
+	ch := c.fairChannel(s.names)
+	l := c.lines[ch]
 	s.place = nil
 	if i := slices.Index(l.places, p); i >= 0 {
 		l.places = slices.Delete(l.places, i, i+1)

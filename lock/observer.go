@@ -14,8 +14,8 @@ type Observer struct {
 	AcquireDone func(ctx context.Context, r AcquireResult)
 	// ReleaseDone: a release has ended. ctx is the caller's.
 	ReleaseDone func(ctx context.Context, r ReleaseResult)
-	// RenewDone: the watchdog has renewed the lock, or err is why the server did not. The
-	// watchdog retries while the lease lasts.
+	// RenewDone: the watchdog has renewed the lock; or it has not, err says why, and it
+	// tries again while the lease lasts.
 	RenewDone func(name, owner string, err error)
 	// Lost: the lease ended, or the server no longer has the hold. held is the time since
 	// its first grant.

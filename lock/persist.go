@@ -48,23 +48,31 @@ var errNonsense = errors.New("lock: no answer of a lock's script")
 // errOverruled ends the tries of a give-back that a later request has overruled.
 var errOverruled = errors.New("lock: a later request has come")
 
-// persist sends a request until a server answers it, ctx ends, or isEnough says so of
-// the number of tries and the last error. It is nil for a give-back, which goes on after every error of a
-// server, and when the client is closed; any other request ends then. One dead connection or
-// server must not cost all the time. So the first try has a tenth of the unlock timeout,
-// and the following ones up to four times as long. The server sees the same request each time, with
-// the same serial.
-func persist[T any](ctx context.Context, c *Client, isEnough func(tries int, err error) bool, send func(context.Context) (T, error)) (T, error) {
+// forever is no time.
+var forever = time.Unix(1<<40, 0)
+
+// persist sends a request until a server answers it, ctx ends, or the time until has come.
+// isEnough may end it earlier, after a number of tries and by the last error. It is nil for
+// a give-back, which goes on after every error of a server, and when the client is closed;
+// any other request ends then. One dead connection or server must not cost all the time. So the first
+// try has a tenth of the unlock timeout, and the following ones up to four times as long.
+// The server sees the same request each time, with the same serial. Each try has one
+// context, and a timer with it, because these cost as much as the rest of a request.
+func persist[T any](ctx context.Context, c *Client, until time.Time, isEnough func(tries int, err error) bool, send func(context.Context) (T, error)) (T, error) {
 	pause, bound := retryPause, c.cfg.grace()+c.cfg.acksTimeout
-	var cause error // of the last try that ctx did not end
+	var cause error // of the last try that did not end with the request
 	for tries := 1; ; tries++ {
-		once, cancel := context.WithTimeout(ctx, bound)
+		end := time.Now().Add(bound)
+		if end.After(until) {
+			end = until
+		}
+		once, cancel := context.WithDeadline(ctx, end)
 		val, err := send(once)
 		cancel()
 		switch {
 		case err == nil || errors.Is(err, errOverruled):
 			return val, err
-		case ctx.Err() != nil:
+		case ctx.Err() != nil || !time.Now().Before(until):
 			return val, cmp.Or(cause, err)
 		case isEnough != nil && !isTransient(err):
 			return val, err
@@ -74,7 +82,7 @@ func persist[T any](ctx context.Context, c *Client, isEnough func(tries int, err
 		if isEnough != nil {
 			closed = c.life.Done()
 		}
-		if isEnough != nil && isEnough(tries, err) || !sleep(ctx, closed, pause) {
+		if isEnough != nil && isEnough(tries, err) || !sleep(ctx, closed, min(pause, time.Until(until))) || !time.Now().Before(until) {
 			return val, err
 		}
 		pause, bound = min(2*pause, retryPauseMax), min(3*bound, c.cfg.unlockTimeout*2/5)

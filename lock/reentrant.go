@@ -266,7 +266,7 @@ func ask[T any](ctx context.Context, l *Reentrant, what string, f func(context.C
 	defer s.leave()
 	op, cancel := l.c.withDone(ctx)
 	defer cancel()
-	val, err := persist(op, l.c, func(tries int, _ error) bool { return tries > unsentTries }, func(ctx context.Context) (T, error) {
+	val, err := persist(op, l.c, forever, func(tries int, _ error) bool { return tries > unsentTries }, func(ctx context.Context) (T, error) {
 		return call(ctx, l.c, func(ctx context.Context) (T, error) { return f(ctx, s) })
 	})
 	switch {

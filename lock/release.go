@@ -31,9 +31,7 @@ func (s *state) takeBack(r *request, hasty bool) (confirmed bool) {
 	s.c.mu.Unlock()
 	done := make(chan bool, 1)
 	s.c.ops.Go(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), s.c.cfg.unlockTimeout)
-		_, err := s.send(ctx, g)
-		cancel()
+		_, err := s.send(context.Background(), time.Now().Add(s.c.cfg.unlockTimeout), g)
 		done <- err == nil
 		if err != nil {
 			s.repeat(g)
@@ -55,10 +53,10 @@ func (s *state) takeBack(r *request, hasty bool) (confirmed bool) {
 	return confirmed
 }
 
-// send sends a give-back until a server answers it, ctx ends, or a later request of the
-// owner overrules it.
-func (s *state) send(ctx context.Context, g *giveBack) (found bool, err error) {
-	found, err = persist(ctx, s.c, nil, func(ctx context.Context) (bool, error) {
+// send sends a give-back until a server answers it, ctx ends, the time has come, or a later
+// request of the owner overrules it.
+func (s *state) send(ctx context.Context, until time.Time, g *giveBack) (found bool, err error) {
+	found, err = persist(ctx, s.c, until, nil, func(ctx context.Context) (bool, error) {
 		s.c.mu.Lock()
 		if s.open != g {
 			s.c.mu.Unlock()
@@ -92,9 +90,7 @@ func (s *state) send(ctx context.Context, g *giveBack) (found bool, err error) {
 // repeat goes on with a give-back that got no answer in time, until its lease is over or
 // the client is closed.
 func (s *state) repeat(g *giveBack) {
-	ctx, cancel := context.WithDeadline(s.c.life, g.until)
-	defer cancel()
-	_, err := s.send(ctx, g)
+	_, err := s.send(s.c.life, g.until, g)
 	s.c.mu.Lock()
 	defer s.c.mu.Unlock()
 	if s.open != g {
@@ -118,12 +114,11 @@ func (s *state) release(ctx context.Context) (left int, err error) {
 		cur = s.open.released
 	}
 	s.c.mu.Unlock()
-	op, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.c.cfg.unlockTimeout)
-	defer cancel()
-	if err = s.enterGate(op); err != nil {
+	whole, until := context.WithoutCancel(ctx), time.Now().Add(s.c.cfg.unlockTimeout)
+	if err = s.enterGate(whole, until); err != nil {
 		err = unknown("release lock", err)
 	} else {
-		left, err = s.releaseWithin(op)
+		left, err = s.releaseWithin(whole, until)
 		s.leaveGate()
 	}
 	r := ReleaseResult{Name: s.key.name, Owner: s.key.owner, Left: left, Err: err}
@@ -134,8 +129,8 @@ func (s *state) release(ctx context.Context) (left int, err error) {
 	return left, err
 }
 
-// releaseWithin is release until ctx ends. The caller holds the gate.
-func (s *state) releaseWithin(ctx context.Context) (left int, err error) {
+// releaseWithin is release until the time has come. The caller holds the gate.
+func (s *state) releaseWithin(ctx context.Context, until time.Time) (left int, err error) {
 	s.expire() // what is over by the clock is over, though its timer may run only later
 	s.c.mu.Lock()
 	g := s.open
@@ -143,7 +138,7 @@ func (s *state) releaseWithin(ctx context.Context) (left int, err error) {
 	case s.isLost():
 		defer s.c.mu.Unlock()
 		s.countLoss()
-		return 0, fmt.Errorf("release lock: %w", ErrLost)
+		return 0, errReleaseLost
 	case g != nil && g.isRelease && g.answered:
 		s.open = nil
 		s.settle()
@@ -154,7 +149,7 @@ func (s *state) releaseWithin(ctx context.Context) (left int, err error) {
 	case s.cur == nil:
 		s.c.mu.Unlock()
 		if g != nil { // an acquire of unknown outcome
-			if _, err := s.send(ctx, g); err != nil && !errors.Is(err, errOverruled) {
+			if _, err := s.send(ctx, until, g); err != nil && !errors.Is(err, errOverruled) {
 				return 0, unknown("release lock", err)
 			}
 		}
@@ -163,7 +158,7 @@ func (s *state) releaseWithin(ctx context.Context) (left int, err error) {
 		g = s.newRelease()
 		s.c.mu.Unlock()
 	}
-	found, err := s.send(ctx, g)
+	found, err := s.send(ctx, until, g)
 	s.c.mu.Lock()
 	after, err := s.released(g, found, err)
 	s.c.mu.Unlock()
@@ -173,6 +168,9 @@ func (s *state) releaseWithin(ctx context.Context) (left int, err error) {
 	}
 	return g.left, err
 }
+
+// errReleaseLost: the hold was lost before its release.
+var errReleaseLost = fmt.Errorf("release lock: %w", ErrLost)
 
 // countLoss records that an Unlock reports the loss of one hold. The caller holds mu.
 func (s *state) countLoss() {
@@ -201,10 +199,9 @@ func (s *state) newRelease() *giveBack {
 // without it.
 func (s *state) released(g *giveBack, found bool, err error) (after func(), _ error) {
 	cur := g.released
-	lost := fmt.Errorf("release lock: %w", ErrLost)
 	if errors.Is(err, errOverruled) && s.isLost() { // the lease has ended meanwhile
 		s.countLoss()
-		return func() {}, lost
+		return func() {}, errReleaseLost
 	}
 	if err != nil {
 		after = func() {}
@@ -235,9 +232,9 @@ func (s *state) released(g *giveBack, found bool, err error) (after func(), _ er
 		// An earlier try has arrived, and the lock was released again since; or the hold was lost.
 		return cur.end(ErrNotHeld), fmt.Errorf("release lock: %w", ErrNotHeld)
 	case cur != nil:
-		return s.endAsLost(cur), lost
+		return s.endAsLost(cur), errReleaseLost
 	case s.isHeld():
-		return s.lose(), lost
+		return s.lose(), errReleaseLost
 	}
-	return func() {}, lost
+	return func() {}, errReleaseLost
 }

@@ -31,7 +31,7 @@ elseif mine and last < tonumber(ARGV[2]) then
   redis.call('hdel', KEYS[1], 'last')
   redis.call('hset', KEYS[1], ARGV[1], ARGV[4], 'last', ARGV[2])
 end
-local note = KEYS[2] and redis.call('get', KEYS[2])
+local note = KEYS[2] and not mine and redis.call('get', KEYS[2])
 if note == ARGV[2] then -- this request once more
   return 1
 elseif KEYS[2] and (mine or ARGV[3] == '0') and ARGV[4] == '0' and tonumber(note or '0') < tonumber(ARGV[2]) then

@@ -198,8 +198,6 @@ func (s *state) extend(ctx context.Context, cur *holding, d time.Duration) error
 	}
 	op, cancel := s.c.withDone(ctx)
 	defer cancel()
-	op, stop := context.WithTimeout(op, s.c.cfg.unlockTimeout)
-	defer stop()
 	s.expire() // what is over by the clock is over, though its timer may run only later
 	s.c.mu.Lock()
 	held := s.cur
@@ -212,7 +210,7 @@ func (s *state) extend(ctx context.Context, cur *holding, d time.Duration) error
 		return fmt.Errorf("extend lock: %w", ErrLost)
 	}
 	r := &renewal{s: s, cur: held, lease: d}
-	_, err := persist(op, s.c, func(int, error) bool { return false }, func(ctx context.Context) (struct{}, error) {
+	_, err := persist(op, s.c, time.Now().Add(s.c.cfg.unlockTimeout), func(int, error) bool { return false }, func(ctx context.Context) (struct{}, error) {
 		s.c.sendRenewals(ctx, []*renewal{r})
 		return struct{}{}, r.err
 	})

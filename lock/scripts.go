@@ -136,9 +136,7 @@ func (s *state) sendAcquire(ctx context.Context, r *request) (acquireReply, erro
 			return c.acquireAndWait(ctx, script, keys, args, r)
 		}
 		cmd := evaluate(ctx, c.rdb, script, keys, args, r)
-		if !s.fair && len(keys) == 2 && redis.HasErrorPrefix(cmd.Err(), "TRYAGAIN") {
-			// The slot of the lock migrates. Until it has, a server takes no script with a
-			// key that is not there, and executes scripts of the lock alone.
+		if !s.fair && len(keys) == 2 && isMigrating(cmd.Err()) {
 			cmd = evaluate(ctx, c.rdb, script, keys[:1], args, r)
 		}
 		return parseAcquire(cmd)
@@ -154,7 +152,11 @@ func evaluate(ctx context.Context, rdb redis.Scripter, script *redis.Script, key
 	return cmd
 }
 
-func isNoScript(err error) bool { return redis.HasErrorPrefix(err, "NOSCRIPT") }
+// isMigrating reports whether the slot of the lock migrates. Until it has, no server takes a
+// script with a key that is not there. A script of the lock alone is executed.
+func isMigrating(err error) bool { return err != nil && redis.HasErrorPrefix(err, "TRYAGAIN") }
+
+func isNoScript(err error) bool { return err != nil && redis.HasErrorPrefix(err, "NOSCRIPT") }
 
 // acquireAndWait sends the script and WAIT over one connection, because WAIT
 // concerns the writes of its own connection.
@@ -255,8 +257,7 @@ func (s *state) sendGiveBack(ctx context.Context, g *giveBack, left int) (found 
 		} else {
 			cmd = c.script(releaseScript).Run(ctx, c.rdb, []string{n.lock, note}, args...)
 		}
-		if redis.HasErrorPrefix(cmd.Err(), "TRYAGAIN") && (!s.fair || g.hold != 0) {
-			// See sendAcquire. A look hands a fair lock on later.
+		if isMigrating(cmd.Err()) && (!s.fair || g.hold != 0) { // a look hands a fair lock on later
 			cmd = c.script(releaseScript).Run(ctx, c.rdb, []string{n.lock}, args...)
 		}
 		return parseFound(cmd)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 )
 
 // shutdownWorkers is the number of locks that Shutdown releases concurrently.
@@ -58,9 +59,8 @@ func (c *Client) Shutdown(ctx context.Context) error {
 // shutdown releases all holds of the owner, after the end of its open request. Without
 // a hold, it takes an acquire of unknown outcome back.
 func (s *state) shutdown(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, s.c.cfg.unlockTimeout)
-	defer cancel()
-	if err := s.enterGate(ctx); err != nil {
+	until := time.Now().Add(s.c.cfg.unlockTimeout)
+	if err := s.enterGate(ctx, until); err != nil {
 		return fmt.Errorf("release %q: %w", s.key.name, err)
 	}
 	defer s.leaveGate()
@@ -74,7 +74,7 @@ func (s *state) shutdown(ctx context.Context) error {
 	if g == nil || g.answered {
 		return nil
 	}
-	found, err := s.send(ctx, g)
+	found, err := s.send(ctx, until, g)
 	s.c.mu.Lock()
 	after := func() {}
 	if g.isRelease {
