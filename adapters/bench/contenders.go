@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/bsm/redislock"
@@ -25,8 +24,8 @@ type contender struct {
 	module  string // where its version stands in go.mod; "" for what is built here
 	lock    bool   // not a floor
 	ours    bool   // the reference lock
-	polls   bool   // waiters look again by themselves
-	foreign bool   // it runs in another process, behind a pipe
+	fair    bool
+	foreign bool // it runs in another process, behind a pipe
 	// open makes what a process of its own would have: a client with its
 	// connections. lease is that of every hold.
 	open func(ctx context.Context, addr string, lease time.Duration) (client, error)
@@ -50,11 +49,10 @@ const pollEvery = 100 * time.Millisecond
 
 func goContenders() []contender {
 	return []contender{
-		{name: "reference", ours: true, lock: true, open: openReference(false)},
-		{name: "reference, ContextTimeoutEnabled", ours: true, lock: true, open: openReference(true)},
-		{name: "reference, fair", ours: true, lock: true, open: openFair},
-		{name: "redsync", lock: true, module: "github.com/go-redsync/redsync/v4", polls: true, open: openRedsync},
-		{name: "redislock", lock: true, module: "github.com/bsm/redislock", polls: true, open: openRedislock},
+		{name: "reference", ours: true, lock: true, open: openReference},
+		{name: "reference, fair", ours: true, fair: true, lock: true, open: openFair},
+		{name: "redsync", lock: true, module: "github.com/go-redsync/redsync/v4", open: openRedsync},
+		{name: "redislock", lock: true, module: "github.com/bsm/redislock", open: openRedislock},
 		{name: "rueidislock", lock: true, module: "github.com/redis/rueidis", open: openRueidislock},
 	}
 }
@@ -64,17 +62,13 @@ type referenceClient struct {
 	c   *lock.Client
 }
 
-// openReference makes a client whose requests end at the deadline of a context by
-// themselves, or one for which the lock sees to that.
-func openReference(contextTimeout bool) func(context.Context, string, time.Duration) (client, error) {
-	return func(_ context.Context, addr string, lease time.Duration) (client, error) {
-		rdb := redis.NewClient(&redis.Options{Addr: addr, ContextTimeoutEnabled: contextTimeout})
-		c, err := lock.New(rdb, lock.WithWatchdogTimeout(lease))
-		if err != nil {
-			return nil, errors.Join(err, rdb.Close())
-		}
-		return &referenceClient{rdb, c}, nil
+func openReference(_ context.Context, addr string, lease time.Duration) (client, error) {
+	rdb := redis.NewClient(&redis.Options{Addr: addr})
+	c, err := lock.New(rdb, lock.WithWatchdogTimeout(lease))
+	if err != nil {
+		return nil, errors.Join(err, rdb.Close())
 	}
+	return &referenceClient{rdb, c}, nil
 }
 
 func (r *referenceClient) acquire(ctx context.Context, name, owner string) (hold, error) {
@@ -94,7 +88,7 @@ func (r *referenceClient) close() error { return errors.Join(r.c.Close(), r.rdb.
 type fairClient struct{ *referenceClient }
 
 func openFair(ctx context.Context, addr string, lease time.Duration) (client, error) {
-	c, err := openReference(false)(ctx, addr, lease)
+	c, err := openReference(ctx, addr, lease)
 	if err != nil {
 		return nil, err
 	}
@@ -222,15 +216,14 @@ type bare struct {
 const (
 	pingsName = "two PING"
 	bareName  = "two EVALSHA that do nothing"
-	floorName = "floor: two EVALSHA with a lock's keys"
-	// The commands of the reference lock on a server without contention, without the
-	// decisions.
-	takeSource = `redis.call('exists', KEYS[1]) redis.call('set', KEYS[2], 'a', 'nx', 'px', ARGV[2])
+	floorName = "floor: two EVALSHA that take and release"
+	// Every lock with Redisson's keys does at least this.
+	takeSource = `if redis.call('exists', KEYS[1]) == 1 then return 0 end
 redis.call('hset', KEYS[1], ARGV[1], 1)
 return redis.call('pexpire', KEYS[1], ARGV[2])`
-	giveSource = `redis.call('get', KEYS[2])
-redis.call('hdel', KEYS[1], ARGV[1]) redis.call('publish', KEYS[3], '0')
-return redis.call('set', KEYS[2], '0', 'px', ARGV[2])`
+	giveSource = `if not redis.call('hget', KEYS[1], ARGV[1]) then return 0 end
+redis.call('del', KEYS[1])
+return redis.call('publish', ARGV[3], '0')`
 )
 
 func openBare(pair func(rdb *redis.Client) (take, give func(ctx context.Context, name, owner string) error)) func(context.Context, string, time.Duration) (client, error) {
@@ -243,11 +236,9 @@ func openBare(pair func(rdb *redis.Client) (take, give func(ctx context.Context,
 
 func scripts(take, give string) func(rdb *redis.Client) (_, _ func(context.Context, string, string) error) {
 	return func(rdb *redis.Client) (_, _ func(context.Context, string, string) error) {
-		var serial atomic.Int64
 		send := func(script *redis.Script) func(context.Context, string, string) error {
 			return func(ctx context.Context, name, owner string) error {
-				keys := []string{name, fmt.Sprintf("bench:latch:{%s}:%08x", name, serial.Add(1)/2), "bench:channel:{" + name + "}"}
-				return script.Run(ctx, rdb, keys, owner, 10000).Err()
+				return script.Run(ctx, rdb, []string{name}, owner, 10000, "bench:channel:{"+name+"}").Err()
 			}
 		}
 		return send(redis.NewScript(take)), send(redis.NewScript(give))

@@ -85,12 +85,12 @@ func run(ctx context.Context, args []string, w io.Writer) (err error) {
 
 	var out bytes.Buffer // a table is whole or not there
 	var b bars
-	if s.uncontended {
-		err = measureUncontended(ctx, srv, s, locks, &out, &b)
+	for _, b.regime = range []string{waking, awake} {
+		if (s.uncontended || s.contended) && err == nil {
+			err = measureRegime(ctx, srv, s, locks, &out, &b)
+		}
 	}
-	if s.contended && err == nil {
-		err = measureHandoffs(ctx, srv, s, locks, &out, &b)
-	}
+	b.regime = ""
 	if s.renewals && err == nil {
 		err = measureRenewals(ctx, srv, s, locks, &out, &b)
 	}
@@ -105,6 +105,28 @@ func run(ctx context.Context, args []string, w io.Writer) (err error) {
 	fmt.Fprintf(w, "\n")
 	_, err = out.WriteTo(w)
 	return err
+}
+
+// measureRegime measures what depends on whether cores sleep.
+func measureRegime(ctx context.Context, srv *server, s settings, locks []contender, w io.Writer, b *bars) error {
+	fmt.Fprintf(w, "### With %s\n\n", b.regime)
+	if b.regime == awake {
+		stop, err := keepAwake()
+		if err != nil {
+			fmt.Fprintf(w, "Not measured: %v.\n\n", err)
+			return nil
+		}
+		defer stop()
+	}
+	if s.uncontended {
+		if err := measureUncontended(ctx, srv, s, locks, w, b); err != nil {
+			return err
+		}
+	}
+	if s.contended {
+		return measureHandoffs(ctx, srv, s, locks, w, b)
+	}
+	return nil
 }
 
 func measureUncontended(ctx context.Context, srv *server, s settings, locks []contender, w io.Writer, b *bars) error {

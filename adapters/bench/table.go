@@ -64,19 +64,22 @@ func perOp(m map[string]int, n int) string {
 func count(n float64) string { return strings.TrimSuffix(fmt.Sprintf("%.1f", n), ".0") }
 
 // bars are the limits that the reference lock has to keep.
-type bars struct{ rows [][3]string }
+type bars struct {
+	regime string // of those that come now; "" if it does not matter
+	rows   [][4]string
+}
 
 func (b *bars) add(what, measured string, pass bool) {
 	verdict := "FAIL"
 	if pass {
 		verdict = "pass"
 	}
-	b.rows = append(b.rows, [3]string{what, measured, verdict})
+	b.rows = append(b.rows, [4]string{what, b.regime, measured, verdict})
 }
 
 func (b *bars) write(w io.Writer) {
-	t := newTable(w, "bar", "measured", "")
+	t := newTable(w, "bar", "with", "measured", "")
 	for _, r := range b.rows {
-		t.row(r[0], r[1], r[2])
+		t.row(r[0], r[1], r[2], r[3])
 	}
 }
