@@ -113,7 +113,7 @@ func (s *state) wait(ctx, op context.Context, q *waiting, hasty bool) (Grant, *h
 	} else if queued || copied {
 		done = s.takeBack(&request{lease: q.lease, count: 1}, hasty)
 	}
-	unknown := !done && (q.last.takeBack != nil || queued)
+	unknown := !done && (q.last.takeBack != nil || queued || copied)
 	return Grant{}, nil, s.reason(ctx, op, q, done, unknown)
 }
 
@@ -121,7 +121,9 @@ func (s *state) wait(ctx, op context.Context, q *waiting, hasty bool) (Grant, *h
 // there is none.
 func (s *state) tryAgain(op context.Context, q *waiting) bool {
 	t := s.try(op, q)
-	q.last = t
+	if t.outcome != failed || t.takeBack != nil || q.last.takeBack == nil {
+		q.last = t // else a server may have executed the earlier request, and this one says nothing about it
+	}
 	switch t.outcome {
 	case granted:
 		return false
@@ -172,7 +174,7 @@ func (s *state) reason(ctx, op context.Context, q *waiting, done, unknown bool) 
 		why = ctx.Err()
 	case closed:
 		why = ErrClosed
-	case op.Err() == nil && err != nil:
+	case op.Err() == nil && err != nil && (!unknown || errors.Is(err, ErrUnknown)):
 		return err
 	case why == nil && q.last.takeBack != nil && done && s.c.cfg.acks > 0:
 		why = ErrAcks // the wait has ended before the replicas confirmed
@@ -181,17 +183,20 @@ func (s *state) reason(ctx, op context.Context, q *waiting, done, unknown bool) 
 	switch {
 	case why == nil && done && says(err, notNow) && errors.As(err, &refusal):
 		return because("acquire lock", ErrRefused, refusal) // it is certain by now
-	case why == nil:
+	case why == nil && (!unknown || errors.Is(err, ErrUnknown)):
 		return err
 	case !unknown:
 		return why
 	case ctx.Err() != nil || closed:
 		return errors.Join(why, ErrUnknown)
-	case err != nil:
+	case errors.Is(err, ErrUnknown):
 		return err
 	}
-	return errStillQueued
+	return errStillOpen
 }
+
+// errStillOpen: the owner may have been granted or handed the lock since, without knowing it.
+var errStillOpen = fmt.Errorf("take an acquire back: no answer in time: %w", ErrUnknown)
 
 // rest waits for a reason to try again: a message, the end of the holder's
 // lease, or the safety poll. It returns false if op has ended.

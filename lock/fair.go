@@ -3,7 +3,6 @@ package lock
 import (
 	"context"
 	_ "embed"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -369,9 +368,6 @@ func (l *line) look() (pttl time.Duration) {
 	}
 	return pttl
 }
-
-// errStillQueued: the owner may have been handed the lock since, without knowing it.
-var errStillQueued = fmt.Errorf("leave the queue: no answer in time: %w", ErrUnknown)
 
 // fairRequest returns the keys and arguments of an acquire of the fair lock.
 func (s *state) fairRequest(r *request) (keys []string, args []any) {

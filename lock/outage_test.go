@@ -50,6 +50,27 @@ func TestOutage_ofAWait(t *testing.T) {
 	})
 }
 
+// A server may have granted a request of a wait before an outage, and the answer is lost. The
+// requests after it reach no server, so nothing is known about the first when the wait ends.
+func TestOutage_ofTheAnswerToAWait(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		held := must[*lock.Hold](t)(w.client().Acquire(ctx, "orders"))
+		waiter, cut := w.mortal()
+		ended := make(chan error, 1)
+		go func() {
+			_, err := waiter.NewLock("orders", "a").TryLock(ctx, lock.Wait(9*time.Second))
+			ended <- err
+		}()
+		time.Sleep(500 * time.Millisecond)
+		w.loseAnswers(":a")
+		w.gives(held)
+		time.Sleep(time.Second)
+		cut(true)
+		wantErr(t, "the wait", <-ended, lock.ErrUnknown)
+	})
+}
+
 // An ordinary holder of the same lock tells fair waiters when it releases.
 func TestFair_anOrdinaryReleaseWakesTheQueue(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {

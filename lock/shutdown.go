@@ -61,7 +61,7 @@ func (c *Client) Shutdown(ctx context.Context) error {
 func (s *state) shutdown(ctx context.Context) error {
 	until := time.Now().Add(s.c.cfg.unlockTimeout)
 	if err := s.enterGate(ctx, until); err != nil {
-		return fmt.Errorf("release %q: %w", s.key.name, err)
+		return fmt.Errorf("release %q: %w", s.key.name, unknown("release lock", err))
 	}
 	defer s.leaveGate()
 	s.c.mu.Lock()
@@ -79,6 +79,8 @@ func (s *state) shutdown(ctx context.Context) error {
 	after := func() {}
 	if g.isRelease {
 		after, err = s.released(g, found, err)
+	} else if err != nil {
+		err = unknown("release lock", err)
 	}
 	s.c.mu.Unlock()
 	after()

@@ -220,3 +220,14 @@ func TestShutdown_takesAnOpenAcquireBack(t *testing.T) {
 		}
 	})
 }
+
+// The server stays away, so Shutdown cannot know what became of the acquire.
+func TestShutdown_cannotTakeAnAcquireBack(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		c := w.warm(lock.WithUnlockTimeout(time.Second))
+		w.hung.Store(true)
+		_, err := c.NewLock("orders", "a").TryLock(t.Context())
+		wantErr(t, "acquire", err, lock.ErrUnknown)
+		wantErr(t, "shutdown", c.Shutdown(t.Context()), lock.ErrUnknown)
+	})
+}
