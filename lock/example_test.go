@@ -104,6 +104,24 @@ func ExampleWithFencing() {
 	// a writes: false
 }
 
+// An observer logs what must not go unseen.
+func ExampleWithObserver() {
+	client, stop := start(lock.WithObserver(lock.Observer{
+		ReleaseDone: func(_ context.Context, r lock.ReleaseResult) {
+			if r.Err != nil {
+				fmt.Println("release of", r.Name+":", errors.Is(r.Err, lock.ErrNotHeld))
+			}
+		},
+		Lost: func(name, owner string, held time.Duration) { fmt.Println("lost", name, "after", held) },
+	}))
+	defer stop()
+
+	if _, err := client.NewLock("stock:42", "worker-1").Unlock(context.Background()); err == nil {
+		fmt.Println("released a lock that was never taken")
+	}
+	// Output: release of stock:42: true
+}
+
 func ExampleNewMultiLock() {
 	client, stop := start()
 	defer stop()

@@ -3,7 +3,6 @@ package lock
 import (
 	"crypto/rand"
 	"fmt"
-	"log/slog"
 	mathrand "math/rand/v2"
 	"strings"
 	"time"
@@ -21,7 +20,6 @@ type config struct {
 	fencing       fencing
 	rand          *mathrand.Rand
 	observer      Observer
-	logger        *slog.Logger
 	safetyPoll    time.Duration
 	unlockTimeout time.Duration
 }
@@ -62,9 +60,6 @@ func newConfig(opts []Option, readTimeout time.Duration) (config, error) {
 		}
 	}
 	c.observer = c.observer.complete()
-	if c.logger != nil {
-		c.observer = logTo(c.logger, c.observer)
-	}
 	if c.id == "" {
 		c.id = newID()
 	}
@@ -134,10 +129,6 @@ func WithRand(r *mathrand.Rand) Option { return func(c *config) { c.rand = r } }
 
 // WithObserver sets the receiver of outcomes, renewals and losses. The default is none.
 func WithObserver(o Observer) Option { return func(c *config) { c.observer = o } }
-
-// WithLogger logs losses, failed renewals and unknown outcomes at level Warn,
-// and grants and releases at level Debug. The default is no log.
-func WithLogger(l *slog.Logger) Option { return func(c *config) { c.logger = l } }
 
 // WithSafetyPoll sets the longest time that a waiter sleeps before it polls the
 // server. It bounds the delay after a lost message. A random part of up to a
