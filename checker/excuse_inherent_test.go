@@ -18,6 +18,7 @@ func TestInherent(t *testing.T) {
 	})
 	once := of(func(h *history.Header) { h.Claims.Reentrant = false })
 	total := of(func(h *history.Header) { h.Order = history.TotalOrder })
+	takesBack := of(func(h *history.Header) { h.Claims.TakesBack = true })
 	near := of(func(h *history.Header) { h.Order, h.Latency = history.TotalOrder, millisecond })
 	careful := of(func(h *history.Header) { h.User = history.Careful })
 	quorum := of(func(h *history.Header) { h.Claims.Quorum, h.Claims.Nodes = 2, 3 })
@@ -503,15 +504,15 @@ func TestInherent(t *testing.T) {
 		{"a count that a server lost", Count, plain,
 			take + "10 c1 acquire lease=1000\n12 c1 ok count=2\n20 fault start 1 failover n1\n30 c1 release\n31 c1 ok", "may have undone",
 			plain, take + "10 c1 acquire lease=1000\n12 c1 ok count=2\n20 fault start 1 delete-key n2\n30 c1 release\n31 c1 ok"},
-		{"a server forgot a request that was given up on its way", Count, plain,
+		{"a server forgot a request that was given up on its way", Count, takesBack,
 			keptBack + "102 c1 fail err=busy\n200 fault start 2 delete-key n1\n" + keptBackArrives, "kept a request of client-1/1 back until 0.300 s",
-			plain, "0 fault start 2 delete-key n1\n" + keptBack + "102 c1 fail err=busy\n" + keptBackArrives},
+			takesBack, "0 fault start 2 delete-key n1\n" + keptBack + "102 c1 fail err=busy\n" + keptBackArrives},
 		{"a late request reaches the old primary of a fork", Count, plain,
 			keptBack + "3 fault start 2 failover n1\n" + takenBeside + keptBackArrives, "never heard of what another server had carried out",
 			plain, keptBack + "3 fault start 2 reset c1 n1\n3 fault end 2 reset c1 n1\n" + strings.ReplaceAll(takenBeside, "n1r1", "n1") + keptBackArrives},
-		{"a request that was given up arrives after half a minute", Count, plain,
+		{"a request that was given up arrives after half a minute", Count, takesBack,
 			keptBack + "102 c1 fail err=busy\n" + strings.NewReplacer("300 ", "30300 ", "1301 ", "31301 ").Replace(keptBackArrives), "for 30.198 s after its acquire had ended",
-			plain, keptBack + "102 c1 fail err=busy\n" + strings.NewReplacer("300 ", "20300 ", "1301 ", "21301 ").Replace(keptBackArrives)},
+			takesBack, keptBack + "102 c1 fail err=busy\n" + strings.NewReplacer("300 ", "20300 ", "1301 ", "21301 ").Replace(keptBackArrives)},
 		{"a try without an answer at its end", Errors, near, // not a violation at all
 			"0 c1 acquire lease=1000\n51 c1 info err=unknown\n" + laterHold, "ok",
 			near, "0 c1 acquire lease=1000\n30 c1 info err=unknown\n" + laterHold},

@@ -59,16 +59,24 @@ func newIndex(h *history.History) *index {
 	t.byID = newOpIndex(n)
 	t.ops = make([]*op, 0, n)
 	all := make([]op, n)
+	var order sequence
 	for i := range h.Events {
 		e := &h.Events[i]
 		t.endTime = e.Time
+		when := e.Time
+		if h.Header.Order == history.TotalOrder {
+			when = order.place(e)
+		}
 		switch e.Kind {
 		case history.Invoke:
 			o := &all[len(t.ops)]
 			o.beginWith(e)
+			o.call, o.back = when, never
 			t.addOp(o)
 		case history.OK, history.Fail, history.Info:
-			t.op(e.Op).returnWith(e)
+			o := t.op(e.Op)
+			o.returnWith(e)
+			o.back = when
 		case history.Note:
 			t.addNote(e)
 		case history.Server:
@@ -79,6 +87,26 @@ func newIndex(h *history.History) *index {
 	}
 	t.indexCalls()
 	return t
+}
+
+// sequence gives the events of a total order times that tell it: an invocation after a
+// return of the same instant is a nanosecond later.
+type sequence struct {
+	now      int64
+	returned bool // since the last invocation
+}
+
+func (s *sequence) place(e *history.Event) int64 {
+	if e.Time > s.now {
+		s.now, s.returned = e.Time, false
+	}
+	switch {
+	case e.Kind != history.Invoke:
+		s.returned = s.returned || e.Op > 0
+	case s.returned:
+		s.now, s.returned = s.now+1, false
+	}
+	return s.now
 }
 
 func (x *index) indexCalls() {

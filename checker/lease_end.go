@@ -110,7 +110,7 @@ func (t *trace) owedByClient(c *Belief, by int64) int64 {
 	inv := t.op(c.AcquireOp).inv
 	steps := t.steps(ownerLock{c.Owner, c.Lock})
 	for _, s := range steps[sort.Search(len(steps), func(i int) bool { return steps[i].t >= inv }):] {
-		if s.t >= by {
+		if s.t >= by && (!s.ret || s.o.id != c.AcquireOp) { // its own grant may be of the same instant
 			break
 		}
 		if s.o == nil || s.o.inv < inv {

@@ -9,6 +9,7 @@ type op struct {
 	client, owner, lock string
 	args                *history.Args // of the history, or nothing; never nil
 	inv, ret            int64         // ret is never while the operation is open
+	call, back          int64         // inv and ret, and later where a total order says so
 	kind                history.Kind  // OK, Fail, Info, or Invoke while it is open
 	n                   int32         // its place in the order of invocations
 	own                 *account      // of its owner on its lock, nil for one on the resource

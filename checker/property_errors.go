@@ -281,7 +281,7 @@ func (j errorsJudge) judgeDeniedGrant(o *op) Verdict {
 	for _, c := range o.own.changes.between(o.inv, o.ret) {
 		g, granted := groups[c.group]
 		switch {
-		case j.commandOf(c, o) && c.holder == o.owner && c.grants():
+		case j.commandOf(c, o) && c.holder == o.owner && c.grants() && j.lateAcquires(ownerLock{o.owner, o.lock}, c, o.inv) == 0:
 			groups[c.group] = grant{c.t, c.expires()}
 		case c.was == o.owner && c.ends():
 			delete(groups, c.group)

@@ -41,6 +41,9 @@ func (j fencingJudge) judge() Verdict {
 			seen[a.Lock] = s
 		}
 		b := s.above(a, ao.inv)
+		if b != nil && b.Token == a.Token && b.Owner == a.Owner && ao.res.Count > 1 && j.mayGoOn(b) {
+			b = nil
+		}
 		if b == nil && j.keptSince(a, ao) {
 			b = s.aboveReleased(j.trace, a, ao.inv)
 		}
@@ -54,6 +57,13 @@ func (j fencingJudge) judge() Verdict {
 		s.addToken(a)
 	}
 	return v
+}
+
+// mayGoOn reports whether the hold of a belief may have gone on after it, because the
+// release that ended it got no answer.
+func (j fencingJudge) mayGoOn(b *Belief) bool {
+	end := j.op(b.EndOp)
+	return end != nil && end.f == history.Release && end.unclear()
 }
 
 // tokens are the different tokens of the beliefs on one lock so far.
@@ -100,11 +110,14 @@ func (j fencingJudge) keptSince(a *Belief, o *op) bool {
 	return (a.Lease == 0 || a.From-o.inv < a.Lease) && j.lossByTraits(o.inv, a.From).groups == 0
 }
 
-// stableTokens checks that nested acquires of a hold return its token.
+// stableTokens checks that nested acquires of a hold return its token. Between two of
+// them, a release and an acquire without an answer may arrive late, and change the hold.
 func (j fencingJudge) stableTokens(k ownerLock) Verdict {
 	var first *op
 	count := 0
+	var late lateRequests
 	for _, s := range j.steps(k) {
+		late.add(j.claims, s)
 		switch {
 		case s.o == nil:
 			first, count = nil, 0
@@ -114,6 +127,10 @@ func (j fencingJudge) stableTokens(k ownerLock) Verdict {
 				continue
 			}
 			count++
+			if s.o.res.Token > first.res.Token && late.acquires > 0 && late.releases > 0 {
+				first = s.o
+				late.acquires, late.releases = late.acquires-1, late.releases-1
+			}
 			if s.o.res.Token != first.res.Token {
 				return violation(s.t, opIDs(first, s.o), "%s holds the lock with token %d and was given token %d for a nested hold at %s",
 					k.owner, first.res.Token, s.o.res.Token, at(s.t))

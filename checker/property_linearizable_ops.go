@@ -36,7 +36,7 @@ func (j linearizableJudge) lockOps(lock string) (ops []linear.Op, byLog bool) {
 		l, known := lockOpOf(o, j.claims, j.who.Number(o.owner), crashed)
 		if o.f == history.Acquire && (o.kind != history.Fail || o.res.Error == history.ErrBusy) && j.gaveBackWithin(o) {
 			g := l
-			g.Kind, g.Return = linear.TookAndGave, min(o.ret, linear.Forever)
+			g.Kind, g.Return = linear.TookAndGave, min(o.back, linear.Forever)
 			ops, byLog = append(ops, g), true
 		}
 		if l.Kind == linear.GotLock || l.Kind == linear.MaybeGot {
@@ -175,7 +175,7 @@ func countKnownAfter(o *op) bool {
 // crashed means that its client is gone.
 func lockOpOf(o *op, claim history.Terms, owner int32, crashed bool) (l linear.Op, known bool) {
 	l = linear.Op{
-		ID: o.id, Owner: owner, Call: o.inv, Return: o.ret, Asked: o.inv, Lease: min(leaseUnder(claim, o), linear.Forever),
+		ID: o.id, Owner: owner, Call: o.call, Return: o.back, Asked: o.inv, Lease: min(leaseUnder(claim, o), linear.Forever),
 		Renewed: o.args.Renewed, Count: int32(o.res.Count), Crashed: crashed && o.open(),
 	}
 	known = true

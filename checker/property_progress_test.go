@@ -43,6 +43,14 @@ func TestProgressAndFairness(t *testing.T) {
 			1601 server n1 DEL by=c2
 			1602 c2 ok`
 	}
+	const overtaken = `
+		0   c1 acquire lease=1000
+		1   c1 ok count=1
+		10  c2 acquire lease=1000 wait=900
+		100 c3 acquire lease=1000 wait=900
+		200 c1 release
+		201 c1 ok
+		202 c3 ok count=1`
 	run(t, []propertyTest{
 		{"never returns", leased(nil), "0 c1 acquire lease=1000\n9000 end", Progress, Violated, "", "never returned", ""},
 		{"crashed, so need not return", leased(nil), "0 c1 acquire lease=1000\n1 c1 crash\n9000 c2 acquire lease=1000\n9001 c2 ok count=1\n9100 c2 release\n9101 c2 ok", Progress, OutcomeOK, "", "", ""},
@@ -55,25 +63,11 @@ func TestProgressAndFairness(t *testing.T) {
 			"0 c1 acquire\n1 c1 ok count=1\n500 c1 crash\n600 c2 acquire wait=9000\n9600 c2 fail err=busy", Progress, Violated, "",
 			"client-1/1, the last to hold it, was gone at 0.500 s, and the lock has no leases", ""},
 		{"panics", leased(nil), "0 c1 acquire lease=1000\n1 c1 panic msg=nil-map", Progress, Violated, "", "nil-map", ""},
-		{"overtaken", fair, `
-			0   c1 acquire lease=1000
-			1   c1 ok count=1
-			10  c2 acquire lease=1000 wait=900
-			100 c3 acquire lease=1000 wait=900
-			200 c1 release
-			201 c1 ok
-			202 c3 ok count=1
+		{"overtaken", fair, overtaken + `
 			203 c3 release
 			204 c3 ok
 			205 c2 ok count=1`, Fairness, Violated, "", "client-3/1 was granted the lock", ""},
-		{"overtaken and refused", fair, `
-			0   c1 acquire lease=1000
-			1   c1 ok count=1
-			10  c2 acquire lease=1000 wait=900
-			100 c3 acquire lease=1000 wait=900
-			200 c1 release
-			201 c1 ok
-			202 c3 ok count=1
+		{"overtaken and refused", fair, overtaken + `
 			910 c2 fail err=busy
 			911 c3 release
 			912 c3 ok`, Fairness, Violated, "", "client-3/1 was granted the lock", ""},

@@ -8,6 +8,17 @@ import (
 )
 
 func TestOwnershipCountErrors(t *testing.T) {
+	total := leased(func(h *history.Header) { h.Order = history.TotalOrder })
+	const givenUp = `
+		50   fault end 1 pause c1
+		50   c1 acquire lease=1000 wait=9000
+		50   c1 fail err=canceled
+		60   c2 acquire lease=1000
+		61   server n1 SET by=c2 holder=c2 ttl=1000
+		62   c2 ok count=1
+		70   c2 release
+		71   server n1 DEL by=c2
+		72   c2 ok`
 	run(t, []propertyTest{
 		{"deleted by another client", leased(nil), `
 			0    c1 acquire lease=1000
@@ -36,30 +47,8 @@ func TestOwnershipCountErrors(t *testing.T) {
 			1020 c2 release
 			1021 server n1 DEL by=c2
 			1022 c2 ok`, Ownership, OutcomeOK, "", "", "server log"},
-		{"cancelled while it was stopped in the call", leased(func(h *history.Header) { h.Order = history.TotalOrder }), `
-			0    fault start 1 pause c1
-			1    fault start 2 cancel c1
-			50   fault end 1 pause c1
-			50   c1 acquire lease=1000 wait=9000
-			50   c1 fail err=canceled
-			60   c2 acquire lease=1000
-			61   server n1 SET by=c2 holder=c2 ttl=1000
-			62   c2 ok count=1
-			70   c2 release
-			71   server n1 DEL by=c2
-			72   c2 ok`, Errors, OutcomeOK, "", "", ""},
-		{"cancelled before it was stopped", leased(func(h *history.Header) { h.Order = history.TotalOrder }), `
-			0    fault start 2 cancel c1
-			1    fault start 1 pause c1
-			50   fault end 1 pause c1
-			50   c1 acquire lease=1000 wait=9000
-			50   c1 fail err=canceled
-			60   c2 acquire lease=1000
-			61   server n1 SET by=c2 holder=c2 ttl=1000
-			62   c2 ok count=1
-			70   c2 release
-			71   server n1 DEL by=c2
-			72   c2 ok`, Errors, Violated, "", "nobody had cancelled it", ""},
+		{"cancelled while it was stopped in the call", total, "0 fault start 1 pause c1\n1 fault start 2 cancel c1" + givenUp, Errors, OutcomeOK, "", "", ""},
+		{"cancelled before it was stopped", total, "0 fault start 2 cancel c1\n1 fault start 1 pause c1" + givenUp, Errors, Violated, "", "nobody had cancelled it", ""},
 		{"no log", leased(nil), "0 c1 acquire lease=1000\n1 c1 ok count=1\n2 c1 release\n3 c1 ok", Ownership, Unknown, "", noServerLog, ""},
 		{"first acquire counts 2", leased(nil), `
 			0    c1 acquire lease=1000

@@ -48,6 +48,17 @@ func TestASucceededReleaseHasAnEffect(t *testing.T) {
 		8001 server n1 cause=expiry
 		8001 server n2 cause=expiry
 ` + next
+	const takenAtLast = `
+		20100 c2 acquire lease=8000
+		20101 server n1 SET by=c2 holder=c2 ttl=8000
+		20101 server n2 SET by=c2 holder=c2 ttl=8000
+		20101 server n3 SET by=c2 holder=c2 ttl=8000
+		20102 c2 ok count=1
+		20103 c2 release
+		20104 server n1 DEL by=c2
+		20104 server n2 DEL by=c2
+		20104 server n3 DEL by=c2
+		20105 c2 ok`
 	lateOnFive := func(when string) string {
 		return `
 		0    c1 acquire lease=20000
@@ -65,17 +76,7 @@ func TestASucceededReleaseHasAnEffect(t *testing.T) {
 		6001 server n3 DEL by=c1
 		6001 server n4 DEL by=c1
 		6002 c1 ok
-		20000 server n5 cause=expiry
-		20100 c2 acquire lease=8000
-		20101 server n1 SET by=c2 holder=c2 ttl=8000
-		20101 server n2 SET by=c2 holder=c2 ttl=8000
-		20101 server n3 SET by=c2 holder=c2 ttl=8000
-		20102 c2 ok count=1
-		20103 c2 release
-		20104 server n1 DEL by=c2
-		20104 server n2 DEL by=c2
-		20104 server n3 DEL by=c2
-		20105 c2 ok`
+		20000 server n5 cause=expiry` + takenAtLast
 	}
 	briefly := func(away string) string {
 		return strings.ReplaceAll(onFive, "8000", "20000") + `
@@ -87,17 +88,7 @@ func TestASucceededReleaseHasAnEffect(t *testing.T) {
 		2101  server n4 EVAL by=c1
 		2400  c1 ok
 		2500  fault end 1 half-open c1 ` + away + `
-		20001 server n5 cause=expiry
-		20100 c2 acquire lease=8000
-		20101 server n1 SET by=c2 holder=c2 ttl=8000
-		20101 server n2 SET by=c2 holder=c2 ttl=8000
-		20101 server n3 SET by=c2 holder=c2 ttl=8000
-		20102 c2 ok count=1
-		20103 c2 release
-		20104 server n1 DEL by=c2
-		20104 server n2 DEL by=c2
-		20104 server n3 DEL by=c2
-		20105 c2 ok`
+		20001 server n5 cause=expiry` + takenAtLast
 	}
 	broken := strings.NewReplacer("2090  fault start 1 half-open c1 n5", "1500 fault start 1 reset c1 n5\n1501 fault end 1 reset c1 n5", "2500  fault end 1 half-open c1 n5", "").Replace(briefly("n5"))
 	lateMeanwhile := strings.NewReplacer("2    c1 ok count=1", "", "5000 fault end 1 partition c1 n5", "5000 fault end 1 hold-request c1 n5\n5002 c1 ok count=1", "partition", "hold-request").Replace(lateOnFive("5000"))

@@ -23,7 +23,7 @@ var (
 	outsiderSeeds    = flag.Int("outsiders.seeds", 1, "how many seeds the right locks of testdata/locks are played with")
 	outsiderExplored = flag.Int("outsiders.explored", 20, "how many scenarios the right locks are explored with")
 	outsiderOut      = flag.String("outsiders.out", "", "a directory to write every history to")
-	outsiderIn       = flag.String("outsiders.in", "", "the scenarios to play in the place of the catalogue, with commas")
+	outsiderIn       = flag.String("outsiders.in", "", "the scenarios and files to play in the place of the catalogue, with commas")
 	outsiderAll      = flag.Bool("outsiders.all", false, "play every mutant in every scenario, and print which properties tell it")
 )
 
@@ -69,6 +69,9 @@ func verdicts(t *testing.T, l Lock, s *scenarios.Scenario, seed uint64) (wrong m
 func TestRightLocks(t *testing.T) {
 	logging.Disable()
 	every := nightly.Every(3) // the next lock is played in other scenarios
+	if *outsiderIn != "" {
+		every = 1
+	}
 	for i, o := range outsiders {
 		l := o.lock("")
 		t.Run(l.Name, func(t *testing.T) {
@@ -200,7 +203,11 @@ func catalogue(t *testing.T) []*scenarios.Scenario {
 	}
 	var some []*scenarios.Scenario
 	for name := range strings.SplitSeq(*outsiderIn, ",") {
-		s, err := scenarios.Find(name)
+		find := scenarios.Find
+		if suite.IsFile(name) {
+			find = scenarios.Load
+		}
+		s, err := find(name)
 		must.Succeed(t, err)
 		some = append(some, s)
 	}
