@@ -139,18 +139,24 @@ func TestBlockedClientsAreServedInOrder(t *testing.T) {
 	}
 }
 
+// popsInVain has a client wait for an element of the key k, and returns another client.
+func popsInVain(ctx context.Context, t *testing.T, w *sim.World) (other redis.UniversalClient, got <-chan string) {
+	a, b := w.Client(w.Process("client-1"), 1), w.Client(w.Process("client-2"), 1)
+	t.Cleanup(func() { a.Close() })
+	t.Cleanup(func() { b.Close() })
+	all := make(chan string, 1)
+	go func() {
+		x, err := a.BLPop(ctx, 0, "k").Result()
+		all <- fmt.Sprint(x, err)
+	}()
+	time.Sleep(time.Second)
+	return b, all
+}
+
 // A key that becomes one of another type does not end a wait.
 func TestAKeyOfAnotherTypeDoesNotEndAWait(t *testing.T) {
 	in(t, sim.Options{Seed: 1, Clients: 2, Groups: 1}, func(ctx context.Context, w *sim.World) {
-		a, b := w.Client(w.Process("client-1"), 1), w.Client(w.Process("client-2"), 1)
-		defer a.Close()
-		defer b.Close()
-		got := make(chan string, 1)
-		go func() {
-			all, err := a.BLPop(ctx, 0, "k").Result()
-			got <- fmt.Sprint(all, err)
-		}()
-		time.Sleep(time.Second)
+		b, got := popsInVain(ctx, t, w)
 		for _, args := range [][]any{{"set", "k", "x"}, {"del", "k"}, {"rpush", "k", "y"}} {
 			if err := b.Do(ctx, args...).Err(); err != nil {
 				t.Error(err)
@@ -207,15 +213,7 @@ func TestWhoIsGoneTakesNothing(t *testing.T) {
 // when the link is back.
 func TestABlockedClientThatIsCutOffGetsItsReplyLater(t *testing.T) {
 	in(t, sim.Options{Seed: 1, Clients: 2, Groups: 1}, func(ctx context.Context, w *sim.World) {
-		a, b := w.Client(w.Process("client-1"), 1), w.Client(w.Process("client-2"), 1)
-		defer a.Close()
-		defer b.Close()
-		got := make(chan string, 1)
-		go func() {
-			all, err := a.BLPop(ctx, 0, "k").Result()
-			got <- fmt.Sprint(all, err)
-		}()
-		time.Sleep(time.Second)
+		b, got := popsInVain(ctx, t, w)
 		start := time.Now()
 		heal, err := w.Attach(faults.Link{From: "client-1", To: "node-1"}, stream.Downstream, new(toxics.Hold))
 		must.Succeed(t, err)
