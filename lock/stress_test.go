@@ -41,7 +41,7 @@ func TestStress_killedConnections(t *testing.T) {
 	}
 }
 
-// stress is a crowd of workers who want one lock.
+// stress is a crowd of callers who want one lock.
 type stress struct {
 	grants int64
 	addr   string
@@ -57,7 +57,7 @@ func (s *stress) run(t *testing.T) {
 	defer cancel()
 	admin := redis.NewClient(&redis.Options{Addr: s.addr})
 	defer admin.Close()
-	var workers, killer sync.WaitGroup
+	var callers, killer sync.WaitGroup
 	done := make(chan struct{})
 	killer.Go(func() {
 		tick := time.NewTicker(150 * time.Millisecond)
@@ -80,14 +80,14 @@ func (s *stress) run(t *testing.T) {
 		s.change(o)
 		c := realClient(t, redis.NewClient(o), lock.WithFencing())
 		for range 3 {
-			workers.Go(func() {
+			callers.Go(func() {
 				for s.granted.Load() < s.grants && ctx.Err() == nil {
 					s.work(ctx, t, c)
 				}
 			})
 		}
 	}
-	workers.Wait()
+	callers.Wait()
 	close(done)
 	killer.Wait()
 	if n := s.granted.Load(); n < s.grants {

@@ -10,8 +10,9 @@ import (
 
 // renewalCost is the cost of many holds per period, a third of the lease.
 type renewalCost struct {
-	scripts float64       // script calls that were sent
-	server  time.Duration // the server was busy with them
+	messages float64       // that the server read
+	scripts  float64       // script calls in them
+	server   time.Duration // the server was busy with them
 }
 
 // renewalPeriods is over how many periods the cost is taken.
@@ -41,7 +42,15 @@ func renewals(ctx context.Context, srv *server, s contender, locks int, lease ti
 		keeping.Go(func() { keepErr = keep(stop, holds, period) })
 	}
 	pause(ctx, period*3/2) // the first round is over
+	before, err := srv.messages(ctx)
+	if err != nil {
+		return renewalCost{}, err
+	}
 	calls, took, err := srv.scriptCallsIn(ctx, renewalPeriods*period)
+	if err != nil {
+		return renewalCost{}, err
+	}
+	read, err := srv.messages(ctx)
 	if err != nil {
 		return renewalCost{}, err
 	}
@@ -60,7 +69,7 @@ func renewals(ctx context.Context, srv *server, s contender, locks int, lease ti
 	if err := each(locks, func(i int) error { return holds[i].release(ctx) }); err != nil {
 		return renewalCost{}, fmt.Errorf("release the locks: %w", err)
 	}
-	return renewalCost{float64(calls) / renewalPeriods, took / renewalPeriods}, srv.flush(ctx)
+	return renewalCost{float64(read-before) / renewalPeriods, float64(calls) / renewalPeriods, took / renewalPeriods}, srv.flush(ctx)
 }
 
 // keep renews all holds once in a period, until ctx ends.

@@ -188,3 +188,17 @@ func (s *server) scriptCallsIn(ctx context.Context, span time.Duration) (calls i
 	calls, took, err = s.scriptCalls(ctx)
 	return calls - before, took - tookBefore, err
 }
+
+// messages returns how often the server has read from a client. It reads a pipeline of
+// short requests in one piece.
+func (s *server) messages(ctx context.Context) (int, error) {
+	info, err := s.control.Info(ctx, "stats").Result()
+	if err != nil {
+		return 0, err
+	}
+	n, err := strconv.Atoi(infoField(info, "total_reads_processed"))
+	if err != nil {
+		return 0, fmt.Errorf("read INFO of redis-server: %w", err)
+	}
+	return n, nil
+}
