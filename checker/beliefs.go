@@ -159,6 +159,8 @@ func beliefsOf(t *index, k ownerLock, all []Belief) []Belief {
 			switch {
 			case s.o.kind == history.Fail && (s.o.res.Error == history.ErrNotHeld || s.o.res.Error == history.ErrLost):
 				finish(s.t, "lost", s.o.id)
+			case s.o.failed(history.ErrCanceled) && s.o.ret >= t.closing.at(s.o.client):
+				finish(s.t, "release", s.o.id) // no call can release what the closed lock leaves to its lease
 			case left > 0:
 				count = left
 			default:

@@ -57,7 +57,10 @@ func (t *trace) whyForgotten(release *op) string {
 		}
 		lost := f.LosesWrites && !f.Promotes
 		if f.Promotes { // a replica that has seen the release has its record as well
-			lost = release.own.anyHeld(f.from, f.from, func(s *span) bool { return s.group == group && s.node != node })
+			seen := slices.ContainsFunc(release.own.changes.between(done, f.from), func(c *change) bool {
+				return c.group == group && c.Node != node && c.givesBack(release.owner)
+			})
+			lost = !seen || release.own.anyHeld(f.from, f.from, func(s *span) bool { return s.group == group && s.node != node })
 		}
 		if lost {
 			return fmt.Sprintf("%s carried out the release of %s at %s, and the fault at %s made the servers forget it", node, release.owner, at(done), at(f.from))

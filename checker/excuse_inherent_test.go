@@ -442,6 +442,10 @@ func TestInherent(t *testing.T) {
 		{"a server forgot a release, and the owner is told that it holds nothing", Errors, plain,
 			take + "100 c1 release\n101 server n1 DEL by=c1\n101 fault start 1 node-restart n1\n110 fault end 1 node-restart n1\n120 c1 fail err=not-held", "made the servers forget it",
 			plain, take + "3 server n1r1 cause=replication holder=c1 ttl=997 role=replica\n100 c1 release\n101 server n1 DEL by=c1\n102 server n1r1 cause=replication role=replica\n103 fault start 1 failover n1\n120 c1 fail err=not-held"},
+		{"a failover forgets a release, and its replica had not heard of the grant", Errors, plain,
+			take + "100 c1 release\n101 server n1 DEL by=c1\n101 fault start 1 failover n1\n120 c1 fail err=not-held", "made the servers forget it",
+			plain, take + "3 server n1r1 cause=replication holder=c1 ttl=997 role=replica\n100 c1 release\n101 server n1 DEL by=c1\n102 server n1r1 cause=replication role=replica\n" +
+				"103 fault start 1 failover n1\n120 c1 fail err=not-held"},
 		{"another server took the place, and never had the hold", Linearizable, plain,
 			take + "100 fault start 1 failover n1\n150 c1 release\n151 c1 fail err=lost", "took the place of node-1 at 0.100 s",
 			plain, take + "3 server n1r1 cause=replication holder=c1 ttl=997 role=replica\n100 fault start 1 failover n1\n150 c1 release\n151 c1 fail err=lost"},

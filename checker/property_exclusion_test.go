@@ -26,6 +26,23 @@ func TestExclusion(t *testing.T) {
 			1103 c1 ok
 			1200 c2 release
 			1202 c2 fail err=lost`, Exclusion, Violated, LeaseOutlived, "client-2/1 went on after its lease had ended at 1.01", "server log"},
+		{"nested holds of a closed lock", leased(nil), `
+			0    c1 acquire lease=1000
+			1    server n1 SET by=c1 holder=c1 ttl=1000
+			2    c1 ok count=1
+			3    c1 acquire lease=1000
+			4    server n1 EVAL by=c1 holder=c1 count=2 ttl=1000
+			5    c1 ok count=2
+			500  c1 closed
+			510  c1 release
+			510  c1 fail err=canceled
+			1004 server n1 cause=expiry
+			1010 c2 acquire lease=1000
+			1011 server n1 SET by=c2 holder=c2 ttl=1000
+			1012 c2 ok count=1
+			1020 c2 release
+			1021 server n1 DEL by=c2
+			1022 c2 ok`, Exclusion, OutcomeOK, "", "", ""},
 		{"second grant during the lease", leased(nil), `
 			0   c1 acquire lease=1000
 			1   server n1 SET by=c1 holder=c1 ttl=1000

@@ -275,11 +275,14 @@ func (t *trace) extendedUntil(o *op) (until int64) {
 	return min(until, linear.Forever)
 }
 
-// gaveBackWithin reports whether the servers saw an acquire's client take the lock
-// for its owner and release it again during the acquire.
+// gaveBackWithin reports whether the servers saw an acquire's client take the lock for its
+// owner, and the hold end again, during the acquire.
 func (j linearizableJudge) gaveBackWithin(o *op) bool {
+	took := false
 	for _, c := range o.own.changes.between(o.inv, o.ret) {
-		if j.commandOf(c, o) && c.was == o.owner && c.ends() {
+		mine := j.commandOf(c, o)
+		took = took || mine && c.holder == o.owner && c.grants()
+		if c.was == o.owner && c.ends() && (mine || took && c.Role == "primary" && o.kind == history.Fail) {
 			return true
 		}
 	}

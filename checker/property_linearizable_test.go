@@ -8,6 +8,25 @@ import (
 
 func TestLinearizable(t *testing.T) {
 	run(t, []propertyTest{
+		{"granted unheard, and over by its lease, within an acquire", leased(nil), `
+			0    c1 acquire lease=1000
+			1    server n1 SET by=c1 holder=c1 ttl=1000
+			2    c1 ok count=1
+			10   c2 acquire lease=1000 wait=2000
+			20   c1 release
+			21   server n1 DEL by=c1
+			22   c1 ok
+			23   server n1 SET by=c2 holder=c2 ttl=1000
+			100  c1 acquire lease=1000
+			101  c1 fail err=busy
+			1022 server n1 cause=expiry
+			2000 c2 fail err=busy
+			2010 c1 acquire lease=1000
+			2011 server n1 SET by=c1 holder=c1 ttl=1000
+			2012 c1 ok count=1
+			2020 c1 release
+			2021 server n1 DEL by=c1
+			2022 c1 ok`, Linearizable, OutcomeOK, "", "", "server log"},
 		{"refused by nobody", leased(nil), `
 			0  c1 acquire lease=1000
 			2  c1 ok count=1
