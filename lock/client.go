@@ -46,6 +46,7 @@ type Client struct {
 	dog    watchdog
 
 	direct bool // rdb ends its I/O at the deadline of a context; see call
+	pool   int  // connections that rdb may keep, to one server
 }
 
 // New makes a client on rdb. Close the client before you close rdb. New refuses
@@ -68,15 +69,15 @@ func New(rdb redis.UniversalClient, opts ...Option) (*Client, error) {
 	if _, ok := rdb.(*redis.Ring); ok {
 		return nil, errors.New("lock: a ring of servers is not supported")
 	}
-	user, direct, readTimeout := rdb, false, time.Duration(0)
+	user, direct, pool, readTimeout := rdb, false, 0, time.Duration(0)
 	switch user := rdb.(type) {
 	case *redis.Client:
-		direct, readTimeout = true, user.Options().ReadTimeout
+		direct, pool, readTimeout = true, user.Options().PoolSize, user.Options().ReadTimeout
 		if !user.Options().ContextTimeoutEnabled {
 			rdb = boundedView(user)
 		}
 	case *redis.ClusterClient:
-		direct, readTimeout = user.Options().ContextTimeoutEnabled, user.Options().ReadTimeout
+		direct, pool, readTimeout = user.Options().ContextTimeoutEnabled, user.Options().PoolSize, user.Options().ReadTimeout
 	}
 	cfg, err := newConfig(opts, readTimeout)
 	if err != nil {
@@ -99,6 +100,7 @@ func New(rdb redis.UniversalClient, opts ...Option) (*Client, error) {
 		calls:  make(map[string]*numbers),
 		lines:  make(map[string]*line),
 		direct: direct,
+		pool:   pool,
 	}
 	// Serials keep growing after a process with the same id restarts.
 	c.serial.Store(uint64(time.Now().UnixMicro()))

@@ -133,3 +133,29 @@ func TestLease_isWholeOnTheServer(t *testing.T) {
 		}
 	})
 }
+
+// The server answers an inner release only after the Unlock has ended, and the lease of that
+// time is over before the owner asks again. The hold was renewed meanwhile, so the owner
+// still hears of that release, and keeps its outer hold.
+func TestOutage_ofAnInnerRelease(t *testing.T) {
+	for _, d := range []time.Duration{1200 * time.Millisecond, 2 * time.Second} {
+		inBubble(t, func(t *testing.T, w *world) {
+			ctx := t.Context()
+			c := w.client(lock.WithWatchdogTimeout(6*time.Second), lock.WithUnlockTimeout(time.Second))
+			l := c.NewLock("orders", "a")
+			for range 3 {
+				must[lock.Grant](t)(l.Lock(ctx))
+			}
+			w.hung.Store(true)
+			time.AfterFunc(d, func() { w.hung.Store(false) })
+			_, err := l.Unlock(ctx)
+			wantErr(t, "unlock", err, lock.ErrUnknown)
+			time.Sleep(20 * time.Second)
+			for want := 2; want >= 0; want-- {
+				if left := must[int](t)(l.Unlock(ctx)); left != want || w.server.Exists("orders") != (want > 0) {
+					t.Errorf("%d holds left, want %d; the lock is there: %v", left, want, w.server.Exists("orders"))
+				}
+			}
+		})
+	}
+}

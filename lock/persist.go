@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"io"
 	"slices"
+	"syscall"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -42,6 +44,11 @@ func isTransient(err error) bool {
 	return !errors.Is(err, redis.ErrClosed) && !errors.Is(err, errNonsense)
 }
 
+// isBroken reports whether an established connection turned out to be broken.
+func isBroken(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
+}
+
 // errNonsense: something on the way does not speak the protocol of the lock.
 var errNonsense = errors.New("lock: no answer of a lock's script")
 
@@ -57,11 +64,13 @@ var forever = time.Unix(1<<40, 0)
 // any other request ends then. One dead connection or server must not cost all the time. So the first
 // try has a tenth of the unlock timeout, and the following ones up to four times as long.
 // The server sees the same request each time, with the same serial. Each try has one
-// context, and a timer with it, because these cost as much as the rest of a request.
+// context, and a timer with it, because these cost as much as the rest of a request. A try
+// that finds its connection broken has cost nothing, and all connections of the pool may
+// be. So the next one follows at once, as often as the pool has connections.
 func persist[T any](ctx context.Context, c *Client, until time.Time, isEnough func(tries int, err error) bool, send func(context.Context) (T, error)) (T, error) {
 	pause, bound := retryPause, c.cfg.grace()+c.cfg.acksTimeout
 	var cause error // of the last try that did not end with the request
-	for tries := 1; ; tries++ {
+	for tries, broken := 1, 0; ; tries++ {
 		end := time.Now().Add(bound)
 		if end.After(until) {
 			end = until
@@ -78,6 +87,10 @@ func persist[T any](ctx context.Context, c *Client, until time.Time, isEnough fu
 			return val, err
 		}
 		cause = err
+		if broken < c.pool && isBroken(err) {
+			broken, tries = broken+1, tries-1
+			continue
+		}
 		var closed <-chan struct{}
 		if isEnough != nil {
 			closed = c.life.Done()

@@ -13,7 +13,7 @@ type giveBack struct {
 	serial    uint64
 	hold      uint64    // 0: whatever stands in the owner's name
 	left      int       // holds afterwards
-	until     time.Time // end of the lease on the server at the latest
+	until     time.Time // end of the lease on the server at the latest; forever for an inner hold
 	released  *holding  // of a last release; nil otherwise
 	isRelease bool
 	tries     int
@@ -23,9 +23,11 @@ type giveBack struct {
 // takeBack takes a request to acquire back, independently of its caller. It waits for the
 // answer for the grace, unless it is hasty, and reports whether it came. Then it goes on
 // until the lease is over, so that a cut that ends before leaves no hold without an owner.
+// A copy of the acquire may begin its lease late, when the cut ends. So it goes on for as
+// long as a note lasts, at least.
 func (s *state) takeBack(r *request, hasty bool) (confirmed bool) {
 	s.c.mu.Lock()
-	g := &giveBack{serial: s.c.serial.Add(1), hold: r.hold, left: r.count - 1, until: time.Now().Add(r.lease)}
+	g := &giveBack{serial: s.c.serial.Add(1), hold: r.hold, left: r.count - 1, until: time.Now().Add(max(r.lease, noteTime))}
 	s.open = g
 	s.refs++
 	s.c.mu.Unlock()
@@ -189,6 +191,8 @@ func (s *state) newRelease() *giveBack {
 	if g.left == 0 {
 		g.released = cur
 		s.cur = nil
+	} else { // it is open while its hold is: renewals go on, and so may the lease
+		g.until = forever
 	}
 	s.open = g
 	s.settle()

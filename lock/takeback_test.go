@@ -74,7 +74,7 @@ func TestAcquire_usesTheNumberAgain(t *testing.T) {
 		"never taken back": func(t *testing.T, w *world, c *lock.Client) {
 			w.hung.Store(true)
 			unanswered(t, c, lock.Lease(8*time.Second))
-			time.Sleep(20 * time.Second)
+			time.Sleep(40 * time.Second)
 			w.hung.Store(false)
 		},
 		"lost, as a renewal found": func(t *testing.T, w *world, c *lock.Client) {
