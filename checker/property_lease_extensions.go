@@ -26,9 +26,12 @@ func (o *op) nextExtension() int64 {
 	return never
 }
 
-// mayBeExtended reports whether an extension may have given the hold of an acquire a
-// later end than its lease.
+// mayBeExtended reports whether the hold of an acquire may have got a later end than its
+// lease, by an extension or by a nested acquire without a grant.
 func (o *op) mayBeExtended() bool {
+	if next := o.next(); next != nil && next.f == history.Acquire && !next.granted() && (next.args.Renewed || next.args.Lease > o.args.Lease) {
+		return true
+	}
 	later := o.own.extensionsFrom(o.inv)
 	if len(later) == 0 || !later[0].mayHaveWorked() {
 		return false
