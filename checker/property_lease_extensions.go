@@ -26,8 +26,8 @@ func (o *op) nextExtension() int64 {
 	return never
 }
 
-// mayBeExtended reports whether the hold of an acquire may have got a later end than its
-// lease, by an extension or by a nested acquire without a grant.
+// mayBeExtended reports whether an extension, or a nested acquire without a grant, may
+// have made the hold of an acquire last longer.
 func (o *op) mayBeExtended() bool {
 	if next := o.next(); next != nil && next.f == history.Acquire && !next.granted() && (next.args.Renewed || next.args.Lease > o.args.Lease) {
 		return true
