@@ -198,11 +198,13 @@ func (v *believers) lastHeld(lock string, by int64) string {
 		return "nobody had held it before"
 	}
 	how := "let go"
-	switch c.EndedBy {
-	case "lost":
+	switch end := v.op(c.EndOp); {
+	case c.EndedBy == "lost":
 		how = "learned that it had lost it"
-	case "crash":
+	case c.EndedBy == "crash":
 		how = "was gone"
+	case end != nil && end.unclear():
+		how = "began a release that got no answer"
 	}
 	return fmt.Sprintf("%s, the last to hold it, %s at %s", c.Owner, how, at(c.To))
 }

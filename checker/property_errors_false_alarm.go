@@ -26,7 +26,7 @@ func (j errorsJudge) judgeNotice(n *history.Event) Verdict {
 				break
 			}
 			if c.Client == n.Client && (n.Owner == "" || c.Owner == n.Owner) && (n.Lock == "" || c.Lock == n.Lock) {
-				v = earlier(v, j.judgeKeptHold(c, n.Time))
+				v = earlier(v, j.judgeKeptHold(c, n.Time, "the lock notified "+c.Owner+" of the loss of its hold"))
 			}
 		}
 	}
@@ -43,7 +43,11 @@ func (j errorsJudge) judgeLostGrant(c *Belief) Verdict {
 	if o == nil || o.f != history.Release || o.kind != history.Fail || j.refusedAsClosed(o) {
 		return Verdict{Outcome: OutcomeOK}
 	}
-	v := j.judgeKeptHold(c, o.ret)
+	said := "that its owner held nothing"
+	if o.res.Error == history.ErrLost {
+		said = "a loss"
+	}
+	v := j.judgeKeptHold(c, o.ret, "the release of "+c.Owner+" reported "+said)
 	if v.Outcome == Violated {
 		v.Ops = append(v.Ops, o.id)
 	}
@@ -57,9 +61,9 @@ func (j errorsJudge) groupsAnsweringFor(c *Belief, when int64) int {
 }
 
 // judgeKeptHold checks that the servers did not keep a hold whose owner was notified of its
-// loss. A fault may have hidden their state from its client. And a release may leave
-// outer holds whose leases are over: with it the lock is free.
-func (j errorsJudge) judgeKeptHold(c *Belief, told int64) Verdict {
+// loss; how says in which way. A fault may have hidden their state from its client. And a
+// release may leave outer holds whose leases are over: with it the lock is free.
+func (j errorsJudge) judgeKeptHold(c *Belief, told int64, how string) Verdict {
 	o := j.op(c.AcquireOp)
 	if c.Lease == 0 || j.mayBeClosing(c.Client, told) || j.groupsAnsweringFor(c, told) < j.claims.Quorum {
 		return Verdict{Outcome: OutcomeOK}
@@ -85,7 +89,7 @@ func (j errorsJudge) judgeKeptHold(c *Belief, told int64) Verdict {
 			return Verdict{Outcome: OutcomeOK}
 		}
 	}
-	return byServers(violation(told, opIDs(o), "the lock notified %s of the loss of its hold at %s; the servers kept it until %s", c.Owner, at(told), at(owed)))
+	return byServers(violation(told, opIDs(o), "%s at %s; the servers kept it until %s", how, at(told), at(owed)))
 }
 
 // marginOf is the time by which a holder may give up its hold early.

@@ -147,7 +147,7 @@ func (j leaseJudge) judgeGrant(c *Belief) Verdict {
 	if until != 0 {
 		promised = until
 	}
-	if owed, _, found := j.owedFromBefore(c, o); found && owed+2*j.allow.rounding < promised {
+	if owed, _, found := j.owedFromBefore(c, o); found && plus(owed, 2*j.allow.rounding) < promised {
 		return byServers(violation(o.ret, opIDs(o), "%s was granted the lock at %s for %s; the server had its hold from before, and owes it until %s only",
 			c.Owner, at(o.ret), long(promised-o.ret), at(owed)))
 	}
@@ -155,7 +155,10 @@ func (j leaseJudge) judgeGrant(c *Belief) Verdict {
 	if !known || j.clockMoved(o.ret) {
 		return Verdict{Outcome: OutcomeOK}
 	}
-	if owed+j.allow.rounding <= o.ret {
+	if owed == never && c.Lease > 0 {
+		return byServers(violation(o.ret, opIDs(o), "%s was granted the lock at %s for a lease of %s; the servers had its hold without an end", c.Owner, at(o.ret), long(c.Lease)))
+	}
+	if plus(owed, j.allow.rounding) <= o.ret {
 		return byServers(violation(o.ret, opIDs(o), "%s was granted the lock at %s; the lease had ended on the servers at %s", c.Owner, at(o.ret), at(owed)))
 	}
 	if until > plus(owed, j.allow.rounding) {

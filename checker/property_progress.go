@@ -37,8 +37,10 @@ func (j progressJudge) judge() Verdict {
 	for _, n := range j.notes {
 		if n.F == history.Panic {
 			msg := ""
-			if n.Result != nil {
-				msg, _, _ = strings.Cut(n.Result.Message, "\n")
+			if n.Result != nil { // before the stack
+				msg, _, _ = strings.Cut(n.Result.Message, "\ngoroutine ")
+				msg, _, _ = strings.Cut(msg, "; the end of its stderr:\n")
+				msg = strings.Join(strings.Fields(msg), " ")
 			}
 			return violation(n.Time, nil, "the lock panicked in %s at %s: %s", n.Client, at(n.Time), msg)
 		}

@@ -132,7 +132,7 @@ func ownFrames(stack string) string {
 func panicked(h *history.History) string {
 	for _, e := range h.Events {
 		if e.F == history.Panic && e.Result != nil {
-			said, stack, _ := strings.Cut(e.Result.Message, "\n")
+			said, stack, _ := strings.Cut(e.Result.Message, "\ngoroutine ")
 			return fmt.Sprintf("panic: %s\n%s\n", said, ownFrames(stack))
 		}
 	}
