@@ -55,7 +55,7 @@ func (t *trace) handedOn(k ownerLock, c *change) *op {
 		return nil
 	}
 	others := t.accountOf(ownerLock{"", k.lock})
-	if !others.anyHeld(o.inv+1, c.t, func(s *span) bool { return s.holder != k.owner && s.from < c.t }) {
+	if !others.anyHeld(o.inv+1, c.t, func(s *span) bool { return (s.holder != k.owner || s.from < o.inv) && s.from < c.t }) {
 		return nil // it did not wait
 	}
 	return o

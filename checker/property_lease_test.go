@@ -29,6 +29,21 @@ func TestLeaseAndRenewal(t *testing.T) {
 			11 server n1 DEL by=c1
 			12 c1 ok`, Lease, Violated, "", "without an end", "server log"},
 		{"as asked", leased(nil), handover, Lease, OutcomeOK, "", "", "server log"},
+		{"handed on after a lost hold of the same owner", leased(func(h *history.Header) { h.Claims.Fairness = true }), `
+			0    c1 acquire lease=1000
+			1    server n1 SET by=c1 holder=c1 ttl=1000
+			2    c1 ok count=1
+			900  c1 lost
+			910  c1 release
+			910  c1 fail err=lost
+			920  c1 acquire lease=1000 wait=500
+			1000 server n1 cause=expiry
+			1010 server n1 EVAL by=c1 holder=c1 ttl=300
+			1020 server n1 EVAL by=c1 holder=c1 ttl=1000
+			1021 c1 ok count=1
+			1100 c1 release
+			1101 server n1 DEL by=c1
+			1102 c1 ok`, Lease, OutcomeOK, "", "", "server log"},
 		{"handed on for what the place of the waiter had left", leased(nil), `
 			0    c1 acquire lease=1000
 			1    server n1 EVAL by=c1 holder=c1 ttl=1000
