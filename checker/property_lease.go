@@ -155,9 +155,6 @@ func (j leaseJudge) judgeGrant(c *Belief) Verdict {
 	if !known || j.clockMoved(o.ret) {
 		return Verdict{Outcome: OutcomeOK}
 	}
-	if owed == never && c.Lease > 0 {
-		return byServers(violation(o.ret, opIDs(o), "%s was granted the lock at %s for a lease of %s; the servers had its hold without an end", c.Owner, at(o.ret), long(c.Lease)))
-	}
 	if plus(owed, j.allow.rounding) <= o.ret {
 		return byServers(violation(o.ret, opIDs(o), "%s was granted the lock at %s; the lease had ended on the servers at %s", c.Owner, at(o.ret), at(owed)))
 	}
