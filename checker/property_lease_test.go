@@ -235,6 +235,18 @@ func TestLeaseAndRenewal(t *testing.T) {
 
 // A fault excuses a late renewal, but not a watchdog that never comes back.
 func TestRenewalAfterAFault(t *testing.T) {
+	seldom := leased(func(h *history.Header) { h.Claims.Renewal, h.Claims.RenewEvery = true, 5*int64(second) })
+	diesOfOneError := func(from, to string) string {
+		return "0 c1 acquire lease=10000 renewed\n1 server n1 SET by=c1 holder=c1 ttl=10000\n2 c1 ok count=1\n" +
+			from + " fault start 1 node-restart n1\n" + to + " fault end 1 node-restart n1\n10000 server n1 cause=expiry\n" + `
+			10010 c2 acquire lease=1000
+			10011 server n1 SET by=c2 holder=c2 ttl=1000
+			10012 c2 ok count=1
+			10013 c2 release
+			10014 server n1 DEL by=c2
+			10015 c2 ok
+			10050 c1 lost`
+	}
 	renewed := leased(func(h *history.Header) { h.Claims.Renewal, h.Claims.RenewEvery = true, int64(second) })
 	hiccup := `
 		0     c1 acquire lease=6000 renewed
@@ -251,6 +263,8 @@ func TestRenewalAfterAFault(t *testing.T) {
 		110   fault end 1 reset c1 n1
 		`
 	run(t, []propertyTest{
+		{"no second try where the next renewal comes too late", seldom, diesOfOneError("4900", "5200"), Renewal, Violated, "", "although nothing was wrong any more", "server log"},
+		{"no time for a second try", seldom, diesOfOneError("4900", "8200"), Renewal, OutcomeOK, "", "", "server log"},
 		{"comes back", renewed, hiccup + `
 			2500  server n1 EVAL by=c1 holder=c1 ttl=6000
 			3000  c1 release

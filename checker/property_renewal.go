@@ -78,7 +78,7 @@ func (j renewalJudge) judgeGaps(c *Belief) Verdict {
 	end := min(c.To, j.closing.at(c.Client)) // a lock that was closed renews nothing
 	var groups byGroup[renewals]
 	bad := 0
-	gap := func(group string, r *renewals, to int64) {
+	gap := func(group string, r *renewals, to int64, expired bool) {
 		from := plus(r.last, j.setBackSince(r.refresh, to))
 		if r.bad.Outcome != "" {
 			return
@@ -90,9 +90,13 @@ func (j renewalJudge) judgeGaps(c *Belief) Verdict {
 		if from >= to || to <= acquire.ret+slack { // a lock renews what it has heard of, and an earlier try's hold may end before
 			return
 		}
-		if healed := j.lastHealed(c.Client, from, to); healed > from && to-healed > j.claims.RenewEvery+slack {
+		again := j.claims.RenewEvery // after a renewal that failed
+		if expired && 2*again >= c.Lease {
+			again = min(again, c.Lease/4) // the next one in turn comes too late
+		}
+		if healed := j.lastHealed(c.Client, from, to); healed > from && to-healed > again+slack {
 			bad++
-			r.bad = violation(healed+j.claims.RenewEvery, opIDs(acquire, j.op(c.EndOp)),
+			r.bad = violation(healed+again, opIDs(acquire, j.op(c.EndOp)),
 				"the hold of %s was not renewed on %s for %s from %s on, although nothing was wrong any more after %s; it is to be renewed every %s",
 				c.Owner, group, long(to-from), at(from), at(healed), long(j.claims.RenewEvery))
 			return
@@ -118,11 +122,11 @@ func (j renewalJudge) judgeGaps(c *Belief) Verdict {
 		case s.holder == c.Owner && s.Cause == "command" && (s.grants() || s.raises() || s.Count != s.WasCount):
 			r = groups.at(s.group)
 			if held {
-				gap(s.group, r, s.t)
+				gap(s.group, r, s.t, false)
 			}
 			r.held, r.last, r.refresh = true, max(s.t, s.due(c.Lease)), s
 		case held && s.was == c.Owner && s.ends():
-			gap(s.group, r, s.t)
+			gap(s.group, r, s.t, s.Cause == "expiry")
 			r.held = false
 		}
 	}
@@ -130,7 +134,7 @@ func (j renewalJudge) judgeGaps(c *Belief) Verdict {
 	for i := range groups {
 		g := &groups[i]
 		if g.is.held {
-			gap(g.group, &g.is, end)
+			gap(g.group, &g.is, end, false)
 		}
 		if g.is.bad.Outcome == Violated {
 			v = earlier(v, g.is.bad)
