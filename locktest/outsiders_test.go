@@ -110,20 +110,24 @@ func TestRightLocksExplored(t *testing.T) {
 	}
 }
 
-// A member that a round took and released is no grant, and no lease that is still owed.
-func TestSplitVotes(t *testing.T) {
+// Nor in small scenarios, in each of which some right lock once was.
+func TestRightLocksInFiles(t *testing.T) {
 	logging.Disable()
-	s, err := scenarios.Load("testdata/split-votes.yaml")
+	paths, err := filepath.Glob("testdata/right/*.yaml")
 	must.Succeed(t, err)
-	for _, o := range outsiders {
-		l := o.lock("")
-		if l.Quorum <= 1 {
-			continue
-		}
-		for seed := range uint64(30) {
-			wrong, _ := verdicts(t, l, s, 1+seed)
-			for p, v := range wrong {
-				t.Errorf("%s, seed %d: %s %s", l.Name, 1+seed, p, v)
+	for _, path := range paths {
+		s, err := scenarios.Load(path)
+		must.Succeed(t, err)
+		for _, o := range outsiders {
+			l := o.lock("")
+			if l.Claims.TakesBack && s.Name == "late-request-of-the-same-owner" {
+				continue // it promises more than it can keep without a record on the server
+			}
+			for seed := range uint64(10) {
+				wrong, _ := verdicts(t, l, s, 1+seed)
+				for p, v := range wrong {
+					t.Errorf("%s, %s, seed %d: %s %s", s.Name, l.Name, 1+seed, p, v)
+				}
 			}
 		}
 	}
