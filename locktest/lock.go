@@ -30,6 +30,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/checker/history"
+	"github.com/holdfast-go/holdfast/internal/redis/keyspace"
 	"github.com/holdfast-go/holdfast/lock"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/scenarios/locks"
@@ -90,6 +91,15 @@ type Lock struct {
 	// Holder declares how that key shows the holder. By default the key is a
 	// string that stands for the owner, or a hash of owners and their counts.
 	Holder Holder
+	// Holders reads the holds of a lock from its keys on one server, for a lock whose
+	// holder no Holder describes. The first hold counts whose End has not passed.
+	// Holdfast calls it after each change of a key of the lock, and at each End that it
+	// named. It must be a pure function. Real servers are not read in this way: there,
+	// the verdicts depend on the clients alone.
+	Holders func(View) []Hold
+	// Keys are the keys that Holders reads besides Key, with {name} for the name of the
+	// lock and {owner} for any text.
+	Keys []string
 	// StoresOwner is true if the lock stores the owner string of New or Locker.
 	// Otherwise Holdfast finds the owner of a value by the process that stored
 	// it.
@@ -145,6 +155,12 @@ type Drift struct {
 // on.
 type Known = locks.Known
 
+// View shows the keys of one lock on one server to [Lock.Holders].
+type View = keyspace.View
+
+// Hold is a hold that a server has, see [Lock.Holders].
+type Hold = keyspace.Hold
+
 // Holder declares how the key of a lock shows its holder. Use [HolderFirst],
 // [HolderLast], [HolderLowest] or [HolderMember] only if the key's time to live is
 // the rest of the holder's lease. Otherwise use [HolderNone]: the verdicts then
@@ -165,6 +181,9 @@ func (l Lock) description() locks.Description {
 	d := locks.Description{
 		Name: l.Name, Summary: l.Summary, Version: l.Version, Claims: l.Claims, RenewEvery: l.RenewEvery, HandoffNS: int64(l.Handoff),
 		Primaries: l.Primaries, Quorum: l.Quorum, Key: l.Key, Holder: locks.Holder(l.Holder), Keeps: l.Keeps, KeepsConnections: l.KeepsConnections, Reaches: l.Reaches, Known: l.Known,
+	}
+	if l.Holders != nil {
+		d.Holder = locks.HolderNone // of a description that crosses a pipe
 	}
 	d.LeaseUnitNS, d.LeaseMinNS, d.LeaseSlackNS, d.MarginNS = int64(l.LeaseUnit), int64(l.LeaseMin), int64(l.LeaseSlack), int64(l.Margin)
 	if l.Drift != (Drift{}) {
@@ -187,6 +206,12 @@ func (l Lock) forScenarios() (*locks.Lock, error) {
 	if l.Claims.ShutsDown && l.Open == nil {
 		return nil, fmt.Errorf("the lock %q needs Open: %w", l.description().Name, errNoShutdown)
 	}
+	switch {
+	case l.Holders != nil && l.Holder != "":
+		return nil, fmt.Errorf("the lock %q has Holder and Holders, and needs one of them", l.description().Name)
+	case l.Holders == nil && len(l.Keys) > 0:
+		return nil, fmt.Errorf("the lock %q has Keys, which Holders is to read, and no Holders", l.description().Name)
+	}
 	if err := scenarios.CheckKnown(l.description()); err != nil {
 		return nil, err
 	}
@@ -194,7 +219,7 @@ func (l Lock) forScenarios() (*locks.Lock, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.CheckName = l.CheckName
+	s.CheckName, s.Holders, s.Keys = l.CheckName, l.Holders, l.Keys
 	return s, nil
 }
 

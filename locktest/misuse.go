@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/internal/english"
@@ -146,7 +148,7 @@ const mostKeys = 5
 // nothing speaks for that.
 func wrongKey(tested *locks.Lock, names []string, p *play.Played) string {
 	granted := slices.ContainsFunc(p.History.Events, func(e history.Event) bool { return e.Kind == history.OK && e.F == history.Acquire })
-	if len(p.Elsewhere) == 0 || !granted || tested.Holder() == locks.HolderNone {
+	if len(p.Elsewhere) == 0 || !granted || tested.Holder() == locks.HolderNone && tested.Holders == nil {
 		return ""
 	}
 	var wrote []string
@@ -163,4 +165,64 @@ func wrongKey(tested *locks.Lock, names []string, p *play.Played) string {
 	}
 	return fmt.Sprintf("Lock.Key does not match: it says that the lock %q is the key %q, which the lock never wrote. It wrote %s. Say which of them is the lock, with {name} for its name%s",
 		names[0], tested.Key(names[0]), english.And(wrote), like)
+}
+
+// wrongHolders says that Holders does not name the owner of a grant, or names it after
+// its release, in a run without faults. It is "" if nothing speaks for that. A lock that
+// grants a hold of somebody else is no mistake of the function.
+func wrongHolders(tested *locks.Lock, h *history.History) string {
+	if tested.Holders == nil || len(h.Header.Faults) > 0 {
+		return ""
+	}
+	on := map[string]map[string]string{} // by lock, the holder on each primary
+	held := map[string]map[string]int{}  // by lock, the holds of each owner
+	for _, e := range h.Events {
+		if s := e.Server; s != nil && s.Role == "primary" {
+			put(on, e.Lock, s.Node, s.Holder)
+		}
+		if e.Kind != history.OK || e.F != history.Acquire && e.F != history.Release {
+			continue
+		}
+		names := 0
+		for _, holder := range on[e.Lock] {
+			if holder == e.Owner {
+				names++
+			}
+		}
+		owns := held[e.Lock][e.Owner]
+		if e.F == history.Acquire {
+			put(held, e.Lock, e.Owner, owns+1)
+		} else if owns == 1 {
+			delete(held[e.Lock], e.Owner)
+		}
+		switch {
+		case e.F == history.Acquire && len(held[e.Lock]) == 1 && names < tested.Quorum():
+			return fmt.Sprintf("Lock.Holders does not match, or the lock is wrong: at %.3f s the lock %q is granted to %s, and on %d of %d servers Holders names that owner, without any fault. Holders sees %s",
+				time.Duration(e.Time).Seconds(), e.Lock, e.Owner, names, tested.Groups, seen(on[e.Lock]))
+		case e.F == history.Release && owns == 1 && names >= tested.Quorum():
+			return fmt.Sprintf("Lock.Holders does not match, or the lock is wrong: at %.3f s %s has released the lock %q, and Holders still names that owner, without any fault",
+				time.Duration(e.Time).Seconds(), e.Owner, e.Lock)
+		}
+	}
+	return ""
+}
+
+// put sets an entry of a map of maps.
+func put[V any](all map[string]map[string]V, key, inner string, v V) {
+	if all[key] == nil {
+		all[key] = map[string]V{}
+	}
+	all[key][inner] = v
+}
+
+// seen are the holders on servers, in words.
+func seen(on map[string]string) string {
+	var all []string
+	for _, node := range slices.Sorted(maps.Keys(on)) {
+		all = append(all, fmt.Sprintf("%q on %s", on[node], node))
+	}
+	if len(all) == 0 {
+		return "nobody"
+	}
+	return english.And(all)
 }

@@ -3,6 +3,8 @@ package locktest
 import (
 	"context"
 	"errors"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -14,6 +16,7 @@ import (
 	"github.com/holdfast-go/holdfast/locktest/testdata/locks/quorum"
 	"github.com/holdfast-go/holdfast/locktest/testdata/locks/redlock"
 	"github.com/holdfast-go/holdfast/locktest/testdata/locks/reentrant"
+	"github.com/holdfast-go/holdfast/locktest/testdata/locks/scored"
 	"github.com/holdfast-go/holdfast/locktest/testdata/locks/seconds"
 	"github.com/holdfast-go/holdfast/locktest/testdata/locks/semaphore"
 	"github.com/holdfast-go/holdfast/locktest/testdata/locks/single"
@@ -308,7 +311,7 @@ func perProcessLock(mistake string) Lock {
 
 func timestampLock(mistake string) Lock {
 	return Lock{
-		Name: "timestamp", Claims: Claims{Waits: true, Lease: true}, Holder: HolderNone, Keeps: []string{"{name}"}, Handoff: timestamp.Poll, Reaches: reached,
+		Name: "timestamp", Claims: Claims{Waits: true, Lease: true}, Holders: timestampHolds, Keeps: []string{"{name}"}, Handoff: timestamp.Poll, Reaches: reached,
 		Busy: timestamp.ErrTaken, NotHeld: timestamp.ErrNotHeld, Classify: unclear(timestamp.ErrUnclear),
 		Open: onItsOwn(func(c *Client, on []*redis.Client, name, owner string) lock.Locker {
 			m := &timestamp.Mutex{Redis: on[0], Name: name, Lease: c.Lease, Rand: c.Rand(name, owner), Mistake: mistake}
@@ -328,4 +331,33 @@ func ticketLock(mistake string) Lock {
 			return &Funcs{Acquire: m.Lock, Release: m.Unlock, Until: m.Until}
 		}),
 	}
+}
+
+// scoredLock has its leases in the scores of a sorted set.
+func scoredLock(mistake string) Lock {
+	return Lock{
+		Name: "scored", Claims: Claims{Waits: true, Lease: true}, StoresOwner: true, Handoff: scored.Poll, Reaches: reached,
+		Busy: scored.ErrTaken, NotHeld: scored.ErrNotHeld, Classify: unclear(scored.ErrUnclear),
+		Holders: func(v View) (holds []Hold) {
+			for _, owner := range v.Items(v.Name) {
+				holds = append(holds, Hold{Owner: owner, End: time.UnixMilli(int64(v.Score(v.Name, owner)))})
+			}
+			return holds
+		},
+		Open: onItsOwn(func(c *Client, on []*redis.Client, name, owner string) lock.Locker {
+			m := &scored.Mutex{Redis: on[0], Name: name, Owner: owner, Lease: c.Lease, Mistake: mistake}
+			return &Funcs{Acquire: m.Lock, Release: m.Unlock, Until: m.Until}
+		}),
+	}
+}
+
+// timestampHolds reads a value that begins with the end of the lease in milliseconds.
+func timestampHolds(v View) []Hold {
+	value := v.Text(v.Name)
+	end, _, _ := strings.Cut(value, "|")
+	ms, err := strconv.ParseInt(end, 10, 64)
+	if err != nil {
+		return nil
+	}
+	return []Hold{{Owner: value, End: time.UnixMilli(ms)}}
 }

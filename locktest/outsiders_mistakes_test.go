@@ -185,6 +185,10 @@ var outsiders = []struct {
 		{"swap-unchecked", "exclusion", "late-take-over", ""},
 		{"delete-then-set", "exclusion", "late-take-over", ""},
 	}},
+	{scoredLock, []mistake{
+		{"clears", "ownership", "late-release", ""},
+		{"until-from-answer", "lease", "stale-grant", ""},
+	}},
 	{ticketLock, []mistake{
 		{"rejoins", "fairness", "contention", ""},
 		{"overtakes", "fairness", "contention", ""},
@@ -194,7 +198,7 @@ var outsiders = []struct {
 		{"queue-stays", "cleanup", "last-waiter-dies", ""},
 		{"unclaimed", "lease", "contention", ""},
 		{"leaves-its-turn", "fairness", "contention", ""},
-		{"leaves-its-place", "count", "contention", ""},
+		{"leaves-its-place", "fairness", "contention", ""},
 		{"drops-queue", "fairness", "contention", ""},
 		{"always-released", "errors", "slow-holder", ""},
 	}},

@@ -234,7 +234,7 @@ func (r *runner) play(t *testing.T, j suite.Job) (*judged, *logged) {
 func (r *runner) wrongly(s *scenarios.Scenario, played *play.Played) string {
 	why := r.misuse.take()
 	if why == "" && played != nil {
-		why = wrongKey(r.tested, s.Workload.Names(), played)
+		why = cmp.Or(wrongKey(r.tested, s.Workload.Names(), played), wrongHolders(r.tested, played.History))
 	}
 	r.pointless = r.pointless || why != ""
 	return why

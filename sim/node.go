@@ -259,6 +259,7 @@ func (n *node) noteChanges(changes []keyspace.Change, err error, cause, cmd, by 
 		}
 		lockChanged = n.report(c, i < len(changes)-1) || lockChanged
 	}
+	n.reportEnd()
 	n.schedule(changes)
 	n.serveBlocked()
 	return lockChanged
@@ -286,55 +287,9 @@ func (n *node) report(c keyspace.Change, more bool) bool {
 	if c.Cause != "replication" || n.role == rolePrimary {
 		n.replicate(c.Key, c.After, more)
 	}
-	c.Node, c.Role, c.At = n.name, n.role, time.Now()
+	c.Node, c.Role, c.At, c.More = n.name, n.role, time.Now(), more
 	n.world.changed(c)
 	return n.world.opts.LockKey(c.Key)
-}
-
-// expire detects expired keys. The caller holds exec and has set the server's
-// clock.
-func (n *node) expire() {
-	if !n.next.IsZero() && !n.next.After(n.clock.now()) {
-		n.observe("expiry", "", "")
-	}
-}
-
-// schedule observes again at the next expiry, after changes: Redis removes a key
-// then, or behaves as if it had.
-func (n *node) schedule(changes []keyspace.Change) {
-	concerned := func(c keyspace.Change) bool {
-		return c.Before.ExpireAt.Equal(n.next) || !c.After.ExpireAt.IsZero() && c.After.ExpireAt.Before(n.next)
-	}
-	if n.expiry != nil && !slices.ContainsFunc(changes, concerned) {
-		return
-	}
-	next := n.data.NextExpiry()
-	if next.Equal(n.next) && n.expiry != nil {
-		return
-	}
-	n.unschedule()
-	if next.IsZero() || !n.up {
-		return
-	}
-	n.next = next
-	n.expiry = time.AfterFunc(max(n.clock.until(next), 1), n.look)
-}
-
-func (n *node) unschedule() {
-	if n.expiry != nil {
-		n.expiry.Stop()
-	}
-	n.expiry, n.next = nil, time.Time{}
-}
-
-func (n *node) look() {
-	n.exec.Lock()
-	defer n.exec.Unlock()
-	if n.up {
-		n.mr.SetTime(n.clock.now())
-		n.unschedule() // whatever happens, look again at the right time
-		n.observe("expiry", "", "")
-	}
 }
 
 func (n *node) isUp() bool {

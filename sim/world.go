@@ -40,6 +40,10 @@ type Options struct {
 	// LockKey says which keys are locks, for [faults.Moment.Changed] and
 	// [World.DeleteLock].
 	LockKey func(key string) bool
+	// NextEnd is the next moment, by its own clock, at which a hold ends on a server
+	// without a change of a key; zero for none. OnChange then gets a change without a
+	// key. It must not call back into the world. nil costs nothing.
+	NextEnd func(node string) time.Time
 	// OnChange gets every change of a key, OnMoment every moment. OnChange must not call
 	// back into the world; OnMoment may, through faults.
 	OnChange func(keyspace.Change)

@@ -18,11 +18,13 @@ import (
 // owners maps the values that a lock stores on a server to its owners.
 type owners struct {
 	locks map[string]string // their names, as clients know them, by the key
+	keys  map[string]string // the key of each lock by its name
 	how   locks.Holder      // the key tells who holds the lock
 
-	mu   sync.Mutex
-	name map[string]string
-	told map[string]bool // the identities that a lock has declared
+	mu    sync.Mutex
+	holds *holds // nil if the key tells
+	name  map[string]string
+	told  map[string]bool // the identities that a lock has declared
 	// unresolved is when a client stored an identity that any of its owners may
 	// have made: the lock does not tell what it stores.
 	unresolved map[string]stored
@@ -41,17 +43,22 @@ type stored struct {
 // NewOwners returns the owners of a scenario that is played with a lock.
 func NewOwners(s *scenarios.Scenario, l *locks.Lock) *owners {
 	o := &owners{
-		locks: map[string]string{}, how: l.Holder(),
+		locks: map[string]string{}, keys: map[string]string{}, how: l.Holder(), holds: newHolds(l, s.Workload.Names()),
 		name: map[string]string{}, told: map[string]bool{}, unresolved: map[string]stored{}, elsewhere: map[string]bool{},
 	}
 	for _, name := range s.Workload.Names() {
-		o.locks[l.Key(name)] = name
+		o.locks[l.Key(name)], o.keys[name] = name, l.Key(name)
 	}
 	return o
 }
 
 // IsLock reports whether a key belongs to a lock.
 func (o *owners) IsLock(key string) bool {
+	if o.holds != nil {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		return o.holds.lockOf(key) != ""
+	}
 	_, is := o.locks[key]
 	return is
 }
@@ -69,10 +76,8 @@ func (o *owners) began(owner, identity string) {
 	}
 }
 
-// noteStored records that a client has stored an identity.
+// noteStored records that a client has stored an identity. The caller holds mu.
 func (o *owners) noteStored(identity string, by stored) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
 	if _, known := o.unresolved[identity]; known || by.client == "" || o.told[identity] || o.told[numbered(identity)] {
 		return
 	}
@@ -83,6 +88,11 @@ func (o *owners) noteStored(identity string, by stored) {
 func (o *owners) Of(identity string) string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	return o.nameOf(identity)
+}
+
+// nameOf is Of for a caller that holds mu.
+func (o *owners) nameOf(identity string) string {
 	if name, ok := o.name[identity]; ok {
 		return name
 	}
@@ -119,32 +129,40 @@ func (o *owners) Elsewhere() []string {
 	return slices.Sorted(maps.Keys(o.elsewhere))
 }
 
-// ServerEvent converts a change of a lock key to a server event.
-func (o *owners) ServerEvent(c keyspace.Change) history.Event {
+// ServerEvents converts a change of a lock key to server events.
+func (o *owners) ServerEvents(c keyspace.Change) []history.Event {
 	o.mu.Lock()
+	defer o.mu.Unlock()
 	o.watched = true
-	o.mu.Unlock()
+	if o.holds != nil {
+		return o.readEvents(c)
+	}
 	s := &history.ServerEvent{Node: c.Node, Role: c.Role, Key: c.Key, Cause: c.Cause, Command: c.Command, By: c.By}
 	before, wasCount, _ := o.how.Of(c.Before)
 	after, count, clear := o.how.Of(c.After)
 	if !clear && c.After.Exists() {
 		s.Holds = c.After.Type + ": " + c.After.String()
-		o.cannotRead(c)
-	}
-	by := stored{c.By, o.locks[c.Key], c.At, false}
-	switch {
-	case !c.Sent.IsZero():
-		by.at, by.sent = c.Sent, true // a late request belongs to the owner that sent it, not to the one that works now
-	case c.At.IsZero():
-		by.at = time.Now()
+		o.unclear = cmp.Or(o.unclear, c.After.Type)
 	}
 	for _, identity := range newcomers(c, before, after) {
-		o.noteStored(identity, by)
+		o.noteStored(identity, storedBy(c, o.locks[c.Key]))
 	}
-	s.Holder, s.Count = o.Of(after), count
-	s.WasHolder, s.WasCount = o.Of(before), wasCount
+	s.Holder, s.Count = o.nameOf(after), count
+	s.WasHolder, s.WasCount = o.nameOf(before), wasCount
 	s.TTL, s.WasTTL = ttl(c.After, c.Now), ttl(c.Before, c.Now)
-	return history.Event{Kind: history.Server, Lock: o.locks[c.Key], Server: s}
+	return []history.Event{{Kind: history.Server, Lock: o.locks[c.Key], Server: s}}
+}
+
+// storedBy is the client whose command made a change. A late request belongs to the owner
+// that sent it, not to the one that works now.
+func storedBy(c keyspace.Change, lock string) stored {
+	switch {
+	case !c.Sent.IsZero():
+		return stored{c.By, lock, c.Sent, true}
+	case c.At.IsZero():
+		return stored{c.By, lock, time.Now(), false}
+	}
+	return stored{c.By, lock, c.At, false}
 }
 
 // newcomers are the identities that a change has stored. In a queue they are those
@@ -163,20 +181,13 @@ func newcomers(c keyspace.Change, before, after string) []string {
 	return []string{after}
 }
 
-// cannotRead records that a change left a value that does not show the holder.
-func (o *owners) cannotRead(c keyspace.Change) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.unclear == "" {
-		o.unclear = c.After.Type
-	}
-}
-
 // unseen returns the reason why the servers do not show the holder, or "".
 func (o *owners) unseen() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	switch {
+	case o.holds != nil:
+		return ""
 	case o.how == locks.HolderNone:
 		return "the lock declares that its key does not tell who holds it"
 	case o.unclear == "":

@@ -78,7 +78,7 @@ func (r *simRun) simulate(version string, look Watch) {
 	}
 	r.Owners, r.watch = NewOwners(s, r.Lock), newWatch(look)
 	var rec *Recorder // nil while the world settles
-	w := sim.New(sim.Options{
+	o := sim.Options{
 		Seed: r.Seed, Clients: r.Top.Clients, Groups: r.Top.Groups, Replicas: r.Top.Replicas, Cluster: r.Top.Cluster,
 		LatencyMin: time.Duration(s.Topology.Latency.Min), LatencyMax: time.Duration(s.Topology.Latency.Max),
 		Lag:     time.Duration(s.Topology.Lag),
@@ -86,8 +86,10 @@ func (r *simRun) simulate(version string, look Watch) {
 		OnChange: func(c keyspace.Change) {
 			switch {
 			case rec == nil:
-			case r.Owners.IsLock(c.Key):
-				rec.Add(r.Owners.ServerEvent(c))
+			case c.Key == "" || r.Owners.IsLock(c.Key):
+				for _, e := range r.Owners.ServerEvents(c) {
+					rec.Add(e)
+				}
 			default:
 				r.Owners.Beside(c)
 			}
@@ -96,7 +98,11 @@ func (r *simRun) simulate(version string, look Watch) {
 		Arrivals:  look.Moments || r.Schedule.WaitsForArrivals(),
 		OnMessage: r.watch.onMessage(),
 		OnUse:     r.watch.onUse(),
-	})
+	}
+	if r.Lock.Holders != nil {
+		o.NextEnd = r.Owners.NextEnd
+	}
+	w := sim.New(o)
 	defer w.Close()
 	r.Settle = w.Settle
 	time.Sleep(settle + 4*time.Duration(s.Topology.Lag))
@@ -127,8 +133,8 @@ func (r *simRun) simulate(version string, look Watch) {
 	r.End.Connections = w.Connections()
 	r.Took = time.Since(start)
 	r.Commands, r.Scripts = w.Served()
-	if err := w.Err(); err != nil && r.Err == nil {
-		r.Err = err
+	if err := w.Err(); err != nil {
+		r.Err = err // an error of Open may follow from it
 	}
 	w.Close()
 	r.watch.end()

@@ -1,6 +1,7 @@
 package play
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -47,11 +48,7 @@ type ClientState struct {
 func (r *simRun) state(w *sim.World, header history.Header) State {
 	s := State{At: time.Since(r.Rec.Start), World: w.State(), Events: r.Rec.SoFar(), Goroutines: r.inLock()}
 	for _, n := range s.World.Nodes {
-		for _, k := range n.Keys {
-			if identity, count, _ := r.Lock.Holder().Of(k.Value); r.Owners.IsLock(k.Key) && identity != "" {
-				s.Holders = append(s.Holders, Holder{Node: n.Name, Key: k.Key, Owner: r.Owners.Of(identity), Count: count})
-			}
-		}
+		s.Holders = append(s.Holders, r.Owners.holdersOn(n)...)
 	}
 	events := append(slices.Clone(s.Events), history.Event{Time: int64(s.At), Kind: history.End, End: &history.EndEvent{CutOff: true}})
 	claims := checker.Beliefs(&history.History{Header: header, Events: events})
@@ -117,4 +114,25 @@ func callsIn(plain, pkg string) string {
 	}
 	waits := strings.TrimSuffix(strings.Trim(strings.TrimPrefix(lines[0], "goroutine "), "[]"), " (durable)")
 	return waits + ": " + strings.Join(calls, " < ")
+}
+
+// holdersOn are the holders of the locks on a server.
+func (o *owners) holdersOn(n traffic.NodeState) (all []Holder) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.holds != nil {
+		for _, name := range slices.Sorted(maps.Keys(o.keys)) {
+			if x := o.holds.on[copyOn{n.Name, name}]; x != nil && x.Owner != "" {
+				all = append(all, Holder{Node: n.Name, Key: o.keys[name], Owner: o.nameOf(x.Owner), Count: x.Count})
+			}
+		}
+		return all
+	}
+	for _, k := range n.Keys {
+		identity, count, _ := o.how.Of(k.Value)
+		if _, is := o.locks[k.Key]; is && identity != "" {
+			all = append(all, Holder{Node: n.Name, Key: k.Key, Owner: o.nameOf(identity), Count: count})
+		}
+	}
+	return all
 }

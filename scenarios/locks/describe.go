@@ -128,6 +128,20 @@ func (d Description) MayStay(name, key string) bool {
 	return slices.ContainsFunc(d.Keeps, func(k string) bool { return named(k, name) == key })
 }
 
+// HasKey reports whether a key is one of those from which Holders reads a lock.
+func (s *Lock) HasKey(name, key string) bool {
+	if key == s.Key(name) {
+		return true
+	}
+	return slices.ContainsFunc(s.Keys, func(pattern string) bool {
+		before, after, open := strings.Cut(named(pattern, name), "{owner}")
+		if !open {
+			return key == before
+		}
+		return len(key) >= len(before)+len(after) && strings.HasPrefix(key, before) && strings.HasSuffix(key, after)
+	})
+}
+
 func named(pattern, name string) string { return strings.ReplaceAll(pattern, "{name}", name) }
 
 // CanReach reports whether the lock can find its primary in a way, such as

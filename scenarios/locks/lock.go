@@ -16,6 +16,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/internal/gallery"
+	"github.com/holdfast-go/holdfast/internal/redis/keyspace"
 	"github.com/holdfast-go/holdfast/lock"
 )
 
@@ -34,6 +35,11 @@ type Lock struct {
 	// CheckName returns the reason why the lock cannot have a name; nil accepts
 	// all.
 	CheckName func(name string) error
+	// Holders reads the holds of a lock from its keys on one server, the holder first;
+	// nil if the declared Holder does. It is a pure function. Keys are the patterns of the
+	// keys that it reads, with {name} for the name of the lock and {owner} for any text.
+	Holders func(keyspace.View) []keyspace.Hold
+	Keys    []string
 	// Keeps reports whether a key may remain after all releases.
 	Keeps func(name, key string) bool
 	// Like is the built-in lock with the same expectations, empty for the lock

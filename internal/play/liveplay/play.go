@@ -251,7 +251,9 @@ func (l *liveRun) changed(c keyspace.Change) {
 	rec := l.Rec
 	l.recording.Unlock()
 	if rec != nil {
-		rec.AddAt(l.Owners.ServerEvent(c), c.At)
+		for _, e := range l.Owners.ServerEvents(c) {
+			rec.AddAt(e, c.At)
+		}
 	}
 }
 

@@ -5,12 +5,14 @@ package keyspace
 import "time"
 
 // Change is one change of one key on one server. One command made it (a script or a
-// transaction is one command), or no command at all.
+// transaction is one command), or no command at all. Without a key, it says that the
+// time has passed an end that sim.Options.NextEnd named.
 type Change struct {
 	Node, Role, Key string // Role is "primary" or "replica", at the time of the change
 	Cause           string // "command", "expiry", "replication", "fault" or "restart"
 	Command, By     string // when the cause is a command: which, in upper case, from which process
 	Before, After   Value
+	More            bool      // the next change is of the same command
 	Sent            time.Time // when its client sent the command, zero if unknown
 	At              time.Time // the true time of the change, by the clock of the world
 	Now             time.Time // what the server's clock showed then; ExpireAt minus Now is a TTL

@@ -1,0 +1,155 @@
+package play
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/holdfast-go/holdfast/checker/history"
+	"github.com/holdfast-go/holdfast/internal/redis/keyspace"
+	"github.com/holdfast-go/holdfast/scenarios/locks"
+)
+
+// holds follow the holds of a lock whose author says how to read them. A change of
+// any of its keys may begin or end one, and so may the time.
+type holds struct {
+	lock    *locks.Lock
+	names   []string             // of the locks, the longest first
+	nameOf  map[string]string    // the lock of a key; "" for none
+	on      map[copyOn]*readCopy // what servers have
+	touched map[copyOn]bool      // by the command whose changes arrive
+	ends    map[string]time.Time // the next end on a server, by its clock
+}
+
+// copyOn is the copy of a lock on a server.
+type copyOn struct{ node, lock string }
+
+// readCopy is such a copy with its last known holder.
+type readCopy struct {
+	keys map[string]keyspace.Value
+	keyspace.Hold
+}
+
+// newHolds returns nil for a lock whose holder its key shows.
+func newHolds(l *locks.Lock, names []string) *holds {
+	if l.Holders == nil {
+		return nil
+	}
+	names = slices.Clone(names)
+	slices.SortFunc(names, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
+	return &holds{
+		lock: l, names: names, nameOf: map[string]string{}, on: map[copyOn]*readCopy{},
+		touched: map[copyOn]bool{}, ends: map[string]time.Time{},
+	}
+}
+
+// lockOf is the name of the lock that a key belongs to, "" for none. If the patterns of
+// two locks match a key, it belongs to the one with the longer name.
+func (h *holds) lockOf(key string) string {
+	name, known := h.nameOf[key]
+	if !known {
+		if i := slices.IndexFunc(h.names, func(name string) bool { return h.lock.HasKey(name, key) }); i >= 0 {
+			name = h.names[i]
+		}
+		h.nameOf[key] = name
+	}
+	return name
+}
+
+// holdChange is a change of who holds a lock on a server.
+type holdChange struct {
+	lock    string
+	was, is keyspace.Hold
+}
+
+// follow enters a change of a key, or with an empty Key that the time has passed an end.
+// It returns what changed for the locks. A command's changes count together, after the
+// last one.
+func (h *holds) follow(c keyspace.Change) []holdChange {
+	if c.Key == "" {
+		for at := range h.on {
+			h.touched[at] = h.touched[at] || at.node == c.Node
+		}
+	} else {
+		at := copyOn{c.Node, h.lockOf(c.Key)}
+		if h.on[at] == nil {
+			h.on[at] = &readCopy{keys: map[string]keyspace.Value{}}
+		}
+		if now := h.on[at]; c.After.Exists() {
+			now.keys[c.Key] = c.After
+		} else {
+			delete(now.keys, c.Key)
+		}
+		h.touched[at] = true
+		if c.More {
+			return nil
+		}
+	}
+	var changes []holdChange
+	for _, at := range slices.SortedFunc(maps.Keys(h.touched), func(a, b copyOn) int { return strings.Compare(a.lock, b.lock) }) {
+		if !h.touched[at] || at.node != c.Node {
+			continue
+		}
+		now := h.on[at]
+		was := now.Hold
+		now.Hold = h.read(at.lock, c.Now, now.keys)
+		if was != now.Hold {
+			changes = append(changes, holdChange{at.lock, was, now.Hold})
+		}
+	}
+	clear(h.touched)
+	h.ends[c.Node] = time.Time{}
+	for at, now := range h.on { // a minimum: order does not matter
+		if end := h.ends[c.Node]; at.node == c.Node && !now.End.IsZero() && (end.IsZero() || now.End.Before(end)) {
+			h.ends[c.Node] = now.End
+		}
+	}
+	return changes
+}
+
+// read is the first hold whose lease goes on, of those that the lock's author sees.
+func (h *holds) read(name string, now time.Time, keys map[string]keyspace.Value) keyspace.Hold {
+	for _, x := range h.lock.Holders(keyspace.NewView(name, now, keys)) {
+		if x.Owner != "" && (x.End.IsZero() || x.End.After(now)) {
+			x.Count = max(x.Count, 1)
+			return x
+		}
+	}
+	return keyspace.Hold{}
+}
+
+// readEvents converts a change of a key of a lock to server events. The caller holds mu.
+func (o *owners) readEvents(c keyspace.Change) []history.Event {
+	var events []history.Event
+	for _, x := range o.holds.follow(c) {
+		if x.is.Owner != x.was.Owner && x.is.Owner != "" && len(o.told) == 0 { // a lock that declares its owners declares all
+			o.noteStored(x.is.Owner, storedBy(c, x.lock))
+		}
+		s := &history.ServerEvent{Node: c.Node, Role: c.Role, Key: cmp.Or(c.Key, o.keys[x.lock]), Cause: c.Cause, Command: c.Command, By: c.By}
+		s.Holder, s.Count, s.TTL = o.nameOf(x.is.Owner), x.is.Count, rest(x.is, c.Now)
+		s.WasHolder, s.WasCount, s.WasTTL = o.nameOf(x.was.Owner), x.was.Count, rest(x.was, c.Now)
+		events = append(events, history.Event{Kind: history.Server, Lock: x.lock, Server: s})
+	}
+	return events
+}
+
+// rest is the rest of a lease, as in [history.ServerEvent].
+func rest(x keyspace.Hold, now time.Time) int64 {
+	switch {
+	case x.Owner == "":
+		return 0
+	case x.End.IsZero():
+		return -1
+	}
+	return max(int64(x.End.Sub(now)), 1)
+}
+
+// NextEnd is the next moment at which a hold ends on a server without a change of a key,
+// by the clock of that server; zero for none.
+func (o *owners) NextEnd(node string) time.Time {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.holds.ends[node]
+}

@@ -1,0 +1,120 @@
+package locktest
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9/logging"
+
+	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/checker/history"
+	"github.com/holdfast-go/holdfast/internal/must"
+	"github.com/holdfast-go/holdfast/internal/play"
+	"github.com/holdfast-go/holdfast/scenarios"
+)
+
+// simulated plays a catalogue scenario with a lock, and returns the history.
+func simulated(t *testing.T, l Lock, scenario string) *history.History {
+	t.Helper()
+	logging.Disable()
+	s, err := scenarios.Find(scenario)
+	must.Succeed(t, err)
+	tested, err := l.forScenarios()
+	must.Succeed(t, err)
+	p, err := play.Simulate(s.PlayedBy(history.Careful), tested, 1, "test")
+	must.Succeed(t, err)
+	return p.History
+}
+
+// A lock whose leases are scores is judged by what the servers have.
+func TestHoldersAreSeen(t *testing.T) {
+	r, err := checker.Judge(simulated(t, scoredLock(""), "contention"), checker.Options{})
+	must.Succeed(t, err)
+	for _, p := range []checker.Property{checker.Ownership, checker.Lease} {
+		if v := r.Verdicts[p]; v.Outcome != checker.OutcomeOK || v.Evidence != "server log" {
+			t.Errorf("%s is %+v", p, v)
+		}
+	}
+}
+
+// A lease that ends on a server without a change of a key ends in the history, by the
+// clock of that server.
+func TestHoldersEndByTheClock(t *testing.T) {
+	for _, scenario := range []string{"holder-crash", "clock-jump"} {
+		h, ends := simulated(t, scoredLock(""), scenario), 0
+		for _, e := range h.Events {
+			if s := e.Server; s != nil && s.Cause == "expiry" && s.WasHolder != "" && s.Holder == "" && s.Role == "primary" {
+				ends++
+			}
+		}
+		if ends == 0 {
+			t.Errorf("%s: no lease has ended on a server", scenario)
+		}
+	}
+}
+
+// A Holders function that is wrong is noticed before the lock gets the blame.
+func TestWrongHoldersAreNoticed(t *testing.T) {
+	right := scoredLock("").Holders
+	for name, wrong := range map[string]func(View) []Hold{
+		"nobody":               func(View) []Hold { return nil },
+		"a constant":           func(View) []Hold { return []Hold{{Owner: "somebody"}} },
+		"another key":          func(v View) []Hold { return []Hold{{Owner: v.Text("lock:" + v.Name)}} },
+		"the key as the owner": func(v View) []Hold { return []Hold{{Owner: v.Name}} },
+		"an end in the past": func(v View) []Hold {
+			all := right(v)
+			for i := range all {
+				all[i].End = all[i].End.Add(-time.Hour)
+			}
+			return all
+		},
+		"seconds for milliseconds": func(v View) []Hold {
+			all := right(v)
+			for i := range all {
+				all[i].End = time.Unix(all[i].End.UnixMilli()/1e6, 0)
+			}
+			return all
+		},
+		"a part of the owner": func(v View) []Hold {
+			all := right(v)
+			for i := range all {
+				all[i].Owner, _, _ = strings.Cut(all[i].Owner, ":")
+			}
+			return all
+		},
+	} {
+		l := scoredLock("")
+		l.Holders = wrong
+		tested, err := l.forScenarios()
+		must.Succeed(t, err)
+		if why := wrongHolders(tested, simulated(t, l, "contention")); !strings.HasPrefix(why, "Lock.Holders does not match") {
+			t.Errorf("%s: is said to be %q", name, why)
+		}
+	}
+	var last []Hold
+	l := scoredLock("")
+	l.Holders = func(v View) []Hold {
+		if now := right(v); len(now) > 0 {
+			last = now
+		}
+		return last
+	}
+	tested, err := l.forScenarios()
+	must.Succeed(t, err)
+	if why := wrongHolders(tested, simulated(t, l, "contention")); why == "" {
+		t.Error("the last holder, for ever: is not noticed")
+	}
+}
+
+// Holders and Holder exclude each other, and Keys are for Holders.
+func TestHoldersAreOneWay(t *testing.T) {
+	both, idle := scoredLock(""), scoredLock("")
+	both.Holder = HolderLowest
+	idle.Holders, idle.Keys = nil, []string{"{name}:owners"}
+	for _, l := range []Lock{both, idle} {
+		if _, err := l.forScenarios(); err == nil {
+			t.Errorf("a lock with Holder %q, %d Keys and Holders %t is accepted", l.Holder, len(l.Keys), l.Holders != nil)
+		}
+	}
+}
