@@ -252,6 +252,7 @@ func TestWhatCannotBeFollowedIsSaid(t *testing.T) {
 	for _, args := range [][]any{
 		{"xgroup", "create", "s", "g", "$", "mkstream"}, {"pfadd", "k", "x"}, {"select", 1}, {"lcs", "a", "b"}, {"hexpire", "k", 1, "fields", 1, "f"},
 		{"eval", "return redis.call('BLPOP', 'k', 0)", 0}, {"eval", "return redis.pcall('PFADD', 'k', 'x')", 0},
+		{"psubscribe", "__keyspace@0__:*"}, {"subscribe", "news", "__keyevent@0__:expired"},
 	} {
 		t.Run(fmt.Sprint(args...), func(t *testing.T) {
 			var failed error

@@ -50,10 +50,18 @@ func (n *node) notFollowed(process *server.Server, cmd string, args []string) st
 		return ""
 	case !process.IsRegisteredCommand(cmd):
 		return "its servers do not know the command"
+	case subscribesToKeys(cmd, args):
+		return "its servers send no keyspace events"
 	case n.inScript && keyspace.MayWait(append([]string{cmd}, args...)):
 		return "its servers have no commands that wait in scripts"
 	}
 	return unfollowed[cmd]
+}
+
+// subscribesToKeys reports whether a request subscribes to keyspace events.
+func subscribesToKeys(cmd string, args []string) bool {
+	return (cmd == "SUBSCRIBE" || cmd == "PSUBSCRIBE") &&
+		slices.ContainsFunc(args, func(channel string) bool { return strings.HasPrefix(channel, "__key") })
 }
 
 // cannotFollow fails the run, once for each command. The caller holds exec.
