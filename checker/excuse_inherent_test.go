@@ -73,6 +73,12 @@ func TestInherent(t *testing.T) {
 		1    server n2 SET by=c1 holder=c1 ttl=1000
 		2    c1 ok count=1
 		`
+	const nestedLonger = take + `
+		3    server n1r1 cause=replication holder=c1 ttl=998
+		10   c1 acquire lease=9000
+		11   server n1 EVAL by=c1 holder=c1 count=2 ttl=9000
+		12   c1 ok count=2
+		`
 	const promoted = `
 		100  fault start 1 failover n1
 		200  c2 acquire lease=1000
@@ -527,6 +533,9 @@ func TestInherent(t *testing.T) {
 		{"the old primary granted the lock, and the promoted one was busy", Errors, total, // not a violation at all
 			refusedWith("101 fault start 1 failover n1\n"), "ok",
 			total, refusedWith("101 fault start 1 reset c1 n1\n101 fault end 1 reset c1 n1\n")},
+		{"a promoted server never heard of the longer lease of a nested hold", Lease, plain,
+			nestedLonger + "100 fault start 1 failover n1\n200 c1 release\n201 server n1r1 EVAL by=c1 holder=c1 count=1 ttl=700 role=primary\n202 c1 ok count=1", "may have undone",
+			plain, nestedLonger + "200 c1 release\n201 server n1 EVAL by=c1 holder=c1 count=1 ttl=700\n202 c1 ok count=1"},
 		{"a promoted server never heard of a release", Linearizable, plain,
 			take + "3 server n1r1 cause=replication holder=c1 ttl=997\n10 c1 release\n11 server n1 DEL by=c1\n12 c1 ok" + second + releasedBefore, "may have undone",
 			plain, take + "10 c1 release\n11 server n1 DEL by=c1\n12 c1 ok" + second + releasedBefore},

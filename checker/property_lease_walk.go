@@ -276,8 +276,9 @@ func (w *leaseWalk) judgeLeft(c *change) Verdict {
 			continue
 		}
 		if owed := h.owed(c) - w.onItsWay(&h, c.group); c.TTL < owed-2*w.allow.rounding {
-			return violation(c.t, slices.Compact(append(ops(), h.o.id)), "%s left the hold of %s on %s a TTL of %s at %s; %s of its lease were still owed",
+			v := violation(c.t, slices.Compact(append(ops(), h.o.id)), "%s left the hold of %s on %s a TTL of %s at %s; %s of its lease were still owed",
 				command(c), w.owner, c.Node, long(c.TTL), at(c.t), long(owed))
+			return inherently(v, w.whyHoldSetBack(w.ownerLock, h.o.inv, c.t)) // the server may have lost the grant of the inner hold
 		}
 	}
 	return Verdict{Outcome: OutcomeOK}
