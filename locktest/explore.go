@@ -15,6 +15,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/search"
 	"github.com/holdfast-go/holdfast/internal/search/explore/draw"
 	"github.com/holdfast-go/holdfast/internal/suite"
+	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
 
@@ -139,6 +140,7 @@ type find struct {
 	seed   uint64
 	user   string
 	reason string
+	in     *scenarios.Scenario
 }
 
 // finds are the violations, by the key of the cause.
@@ -153,7 +155,7 @@ func (all finds) add(p judged, wrong map[checker.Property]checker.Verdict) {
 	worst := causes[0]
 	f := all[worst.Key()]
 	if f == nil {
-		f = &find{Cause: worst, seed: p.run.Seed, user: p.run.User, reason: strings.TrimRight(wrong[worst.Property].Reason+"\n"+panicked(p.history), "\n")}
+		f = &find{Cause: worst, seed: p.run.Seed, user: p.run.User, in: p.scenario, reason: strings.TrimRight(wrong[worst.Property].Reason+"\n"+panicked(p.history), "\n")}
 		all[worst.Key()] = f
 	}
 	f.count++

@@ -180,7 +180,7 @@ const (
 func (l Lock) description() locks.Description {
 	d := locks.Description{
 		Name: l.Name, Summary: l.Summary, Version: l.Version, Claims: l.Claims, RenewEvery: l.RenewEvery, HandoffNS: int64(l.Handoff),
-		Primaries: l.Primaries, Quorum: l.Quorum, Key: l.Key, Holder: locks.Holder(l.Holder), Keeps: l.Keeps, KeepsConnections: l.KeepsConnections, Reaches: l.Reaches, Known: l.Known,
+		Primaries: l.Primaries, Quorum: l.Quorum, Key: l.Key, Holder: locks.Holder(l.Holder), Keeps: l.Keeps, KeepsConnections: l.KeepsConnections, Reaches: l.Reaches, Known: inCatalogue(l.Known),
 	}
 	if l.Holders != nil {
 		d.Holder = locks.HolderNone // of a description that crosses a pipe

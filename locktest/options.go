@@ -22,6 +22,7 @@ type options struct {
 	seeds     int
 	users     string // one of [suite.UserChoices]
 	runs      int    // of Explore
+	crossed   int    // rows of the crossing at the end of Run
 	unstruck  []unstruck
 
 	// Of Exhaust.
@@ -75,6 +76,19 @@ func Seeds(n int) Option {
 	}
 }
 
+// Crossed sets the number of small workloads that Run plays after the catalogue, by
+// default 1,000 on one primary and fewer on several, or a tenth of that with -short.
+// See docs/test-your-own-lock.md. 0 leaves them out.
+func Crossed(n int) Option {
+	return func(o *options) error {
+		if n < 0 {
+			return fmt.Errorf("there cannot be %d crossed workloads", n)
+		}
+		o.crossed = n
+		return nil
+	}
+}
+
 // Runs sets the number of scenarios that Explore draws, by default 200.
 func Runs(n int) Option {
 	return func(o *options) error {
@@ -124,7 +138,7 @@ func User(kind string) Option {
 }
 
 func newOptions(opts []Option) (options, error) {
-	o := options{seed: 1, seeds: 1, users: suite.BothUsers, runs: 200, part: suite.Shard{Index: 1, Of: 1}}
+	o := options{seed: 1, seeds: 1, users: suite.BothUsers, runs: 200, crossed: -1, part: suite.Shard{Index: 1, Of: 1}}
 	for _, opt := range opts {
 		if err := opt(&o); err != nil {
 			return o, fmt.Errorf("locktest: %w", err)

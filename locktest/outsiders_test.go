@@ -14,6 +14,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/internal/nightly"
 	"github.com/holdfast-go/holdfast/internal/play"
+	"github.com/holdfast-go/holdfast/internal/search/cross"
 	"github.com/holdfast-go/holdfast/internal/suite"
 	"github.com/holdfast-go/holdfast/scenarios"
 )
@@ -22,6 +23,7 @@ var (
 	outsiderFirst    = flag.Uint64("outsiders.first", 1, "the first of these seeds")
 	outsiderSeeds    = flag.Int("outsiders.seeds", 1, "how many seeds the right locks of testdata/locks are played with")
 	outsiderExplored = flag.Int("outsiders.explored", 20, "how many scenarios the right locks are explored with")
+	outsiderCrossed  = flag.Int("outsiders.crossed", 200, "how many crossed workloads the right locks are played with")
 	outsiderOut      = flag.String("outsiders.out", "", "a directory to write every history to")
 	outsiderIn       = flag.String("outsiders.in", "", "the scenarios and files to play in the place of the catalogue, with commas")
 	outsiderAll      = flag.Bool("outsiders.all", false, "play every mutant in every scenario, and print which properties tell it")
@@ -107,6 +109,22 @@ func TestRightLocksExplored(t *testing.T) {
 	for _, o := range outsiders {
 		l := o.lock("")
 		t.Run(l.Name, func(t *testing.T) { Explore(t, l, Runs(runs)) })
+	}
+}
+
+// Nor in crossed workloads.
+func TestRightLocksCrossed(t *testing.T) {
+	rows := *outsiderCrossed / nightly.Every(4)
+	if testing.Short() {
+		rows = 10
+	}
+	for _, o := range outsiders {
+		l := o.lock("")
+		t.Run(l.Name, func(t *testing.T) {
+			l.misuse = new(misuse)
+			r := newRunner(t, l, nil)
+			r.playCrossed(t, cross.New(r.tested, 1, rows/r.tested.Groups), nil)
+		})
 	}
 }
 

@@ -71,7 +71,8 @@ func Run(t *testing.T, l Lock, opts ...Option) {
 		return
 	}
 	r.tell(t, res)
-	r.outdated(t, l.Known)
+	r.outdated(t, inCatalogue(l.Known))
+	r.crossed(t, l.Known)
 	r.summarize(t)
 }
 

@@ -1,0 +1,43 @@
+package cross
+
+import (
+	"testing"
+
+	"github.com/holdfast-go/holdfast/internal/must"
+	"github.com/holdfast-go/holdfast/scenarios"
+	"github.com/holdfast-go/holdfast/scenarios/locks"
+)
+
+// Every pair of values that go together is in some row of every built-in lock.
+func TestEveryPairIsCovered(t *testing.T) {
+	for _, name := range locks.Names() {
+		a := New(locks.MustFind(name), 1, 1000)
+		t.Logf("%s: %d rows cover %d pairs; %d pairs or values have no row", name, a.Cover, a.Covered, len(a.Infeasible))
+		if a.Covered != a.Pairs || a.Cover == 0 {
+			t.Errorf("%s: %d of %d pairs are covered", name, a.Covered, a.Pairs)
+		}
+	}
+}
+
+// The rows are the same each time, and no two of them are alike. Each is a file that
+// reads as itself.
+func TestRowsRepeat(t *testing.T) {
+	l := locks.MustFind("reentrant")
+	first, again, seen := New(l, 1, 500), New(l, 1, 600), map[string]bool{}
+	for i, s := range first.Rows {
+		text, err := s.YAML()
+		must.Succeed(t, err)
+		same, err := again.Rows[i].YAML()
+		must.Succeed(t, err)
+		if string(text) != string(same) {
+			t.Fatalf("row %d differs in a longer array:\n%s\n%s", i, text, same)
+		}
+		if seen[s.Title] {
+			t.Errorf("two rows are %s", s.Title)
+		}
+		seen[s.Title] = true
+		if _, err = scenarios.Parse(s.Name, text); err != nil {
+			t.Errorf("%v", err)
+		}
+	}
+}

@@ -1,0 +1,197 @@
+// Package cross enumerates small workloads by their features, and faults by the request
+// that they meet. Its workloads are the rows of a covering array: each two values that go
+// together are in some row. Catalogues of pairwise tests have the method; see Cohen,
+// Dalal, Fredman and Patton, "The AETG System" (1997), for the greedy construction.
+package cross
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/holdfast-go/holdfast/checker/history"
+	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/scenarios"
+	"github.com/holdfast-go/holdfast/scenarios/locks"
+)
+
+// ms is a millisecond of a scenario.
+const ms = faults.Duration(time.Millisecond)
+
+// The times of the workloads. None is a multiple of another, or of a timeout that locks
+// and clients commonly have.
+const (
+	lease   = 5300 * ms
+	short   = 370 * ms
+	long    = 4100 * ms
+	past    = 7900 * ms
+	rest    = 290 * ms
+	stagger = 410 * ms
+	patient = 21700 * ms
+	brief   = 130 * ms
+)
+
+// feature is a feature of a workload with its values, the plainest first.
+type feature struct {
+	name   string
+	values []value
+}
+
+// value is a value of a feature.
+type value struct {
+	name string
+	// can reports whether a lock can do it; nil stands for every lock.
+	can func(*locks.Lock) bool
+	put func(*scenarios.Scenario)
+	// strike is the fault, for a value of the last feature; nil for none.
+	strike *strike
+}
+
+func plain(*scenarios.Scenario) {}
+
+// rivals are the clients that ask for the lock beside the first one.
+func rivals(s *scenarios.Scenario, change func(*scenarios.Override)) {
+	for _, name := range []string{"client-2", "client-3"} {
+		o := s.Override[name]
+		change(&o)
+		s.Override[name] = o
+	}
+}
+
+// work are the features of a workload.
+var work = []feature{
+	{"owners", []value{
+		{name: "one", put: plain},
+		{name: "two", put: func(s *scenarios.Scenario) { s.Workload.Owners = 2 }},
+		{name: "three", put: func(s *scenarios.Scenario) { s.Workload.Owners = 3 }},
+	}},
+	{"names", []value{
+		{name: "one", put: plain},
+		{name: "two", put: func(s *scenarios.Scenario) { s.Workload.Locks = []string{"stock", "orders"} }},
+		{name: "a prefix", put: func(s *scenarios.Scenario) { s.Workload.Locks = []string{"stock", "stock-2"} }},
+	}},
+	{"lease", []value{
+		{name: "the lock's own", put: plain},
+		{name: "explicit", can: func(l *locks.Lock) bool { return l.Claims.Explicit },
+			put: func(s *scenarios.Scenario) { s.Workload.Explicit = true }},
+	}},
+	{"work", []value{
+		{name: "short", put: plain},
+		{name: "long", put: func(s *scenarios.Scenario) { s.Workload.Think = long }},
+		{name: "past the lease", put: func(s *scenarios.Scenario) { s.Workload.Think = past }},
+	}},
+	{"extension", []value{
+		{name: "none", put: plain},
+		{name: "once", can: func(l *locks.Lock) bool { return l.Claims.Extends },
+			put: func(s *scenarios.Scenario) { s.Workload.Extend = lease + long }},
+	}},
+	{"nesting", []value{
+		{name: "none", put: plain},
+		{name: "inside", can: reentrant, put: func(s *scenarios.Scenario) { s.Workload.Nested = []faults.Duration{0} }},
+		{name: "released before the work", can: reentrant, put: func(s *scenarios.Scenario) {
+			s.Workload.Nested, s.Workload.Unnest = []faults.Duration{0}, true
+		}},
+		{name: "with a longer lease", can: reentrant, put: func(s *scenarios.Scenario) { s.Workload.Nested = []faults.Duration{lease + short} }},
+		{name: "with a shorter lease", can: reentrant, put: func(s *scenarios.Scenario) { s.Workload.Nested = []faults.Duration{lease - short} }},
+	}},
+	{"end", []value{
+		{name: "a release", put: plain},
+		{name: "a shutdown", can: func(l *locks.Lock) bool { return l.Claims.ShutsDown },
+			put: func(s *scenarios.Scenario) { s.Override["client-1"] = scenarios.Override{Shutdown: ref(true)} }},
+		{name: "a close", can: func(l *locks.Lock) bool { return l.Claims.Closes },
+			put: func(s *scenarios.Scenario) { s.Override["client-1"] = scenarios.Override{Close: ref(1300 * ms)} }},
+		{name: "a crash", put: func(s *scenarios.Scenario) {
+			on := &faults.Anchor{Moment: faults.Granted, Client: "client-1", Nth: 2}
+			s.Faults = append(s.Faults, faults.Spec{Fault: "crash", Target: faults.Names{"client-1"}, On: on, After: 110 * ms})
+		}},
+	}},
+	{"owner", []value{
+		{name: "a new one after an unknown outcome", put: plain},
+		{name: "the same", put: func(s *scenarios.Scenario) { s.Workload.SameOwner = true }},
+	}},
+	{"user", []value{
+		{name: "works to the end", put: func(s *scenarios.Scenario) { s.Workload.User = history.Careless }},
+		{name: "stops at a loss", can: func(l *locks.Lock) bool { return l.HasCarefulUser() },
+			put: func(s *scenarios.Scenario) { s.Workload.User = history.Careful }},
+	}},
+	{"rival", []value{
+		{name: "somebody", put: func(s *scenarios.Scenario) { s.Topology.Clients = 2 }},
+		{name: "nobody", put: plain},
+		{name: "a stream", put: func(s *scenarios.Scenario) {
+			s.Topology.Clients = 3
+			rivals(s, func(o *scenarios.Override) { o.Holds = ref(3) })
+		}},
+	}},
+	{"wait of a rival", []value{
+		{name: "long", put: plain},
+		{name: "none", put: func(s *scenarios.Scenario) { rivals(s, func(o *scenarios.Override) { o.Wait = ref(0 * ms) }) }},
+		{name: "shorter than a hold", put: func(s *scenarios.Scenario) { rivals(s, func(o *scenarios.Override) { o.Wait = ref(brief) }) }},
+	}},
+}
+
+func ref[T any](v T) *T { return &v }
+
+func reentrant(l *locks.Lock) bool { return l.Claims.Reentrant }
+
+// strike is a fault that meets a request of the first client, by the place of the request
+// among those of its kind.
+type strike struct {
+	op    string // of the request
+	nth   int
+	fault faults.Spec
+	what  string // befalls the request
+}
+
+// befalls are what may befall a request.
+var befalls = []struct {
+	what   string
+	moment string
+	fault  faults.Spec
+}{
+	{"is held back for a moment", faults.Received, faults.Spec{Fault: "hold-request", For: 700 * ms}},
+	{"is held back past the lease", faults.Received, faults.Spec{Fault: "hold-request", For: 6100 * ms}},
+	{"has a late answer", faults.Executed, faults.Spec{Fault: "hold-reply", For: 1300 * ms}},
+	{"has an answer past the lease", faults.Executed, faults.Spec{Fault: "hold-reply", For: 6100 * ms}},
+	{"breaks its connection", faults.Executed, faults.Spec{Fault: "reset"}},
+	{"is refused", faults.Received, faults.Spec{Fault: "refuse", For: 900 * ms}},
+	{"is cancelled", faults.Executed, faults.Spec{Fault: "cancel"}},
+	{"is the last before a pause", faults.Executed, faults.Spec{Fault: "pause", For: 6700 * ms}},
+	{"is the last before a partition", faults.Executed, faults.Spec{Fault: "partition", For: 1700 * ms}},
+	{"finds no script", faults.Received, faults.Spec{Fault: "script-flush"}},
+	{"is the last before a failover", faults.Executed, faults.Spec{Fault: "failover"}},
+}
+
+// roles are the requests that a fault may meet: the operation, and how many of them.
+var roles = []struct {
+	op  string
+	nth int
+}{{"acquire", 3}, {"release", 2}, {"background", 2}, {"extend", 1}}
+
+// strikes are the values of the last feature: a fault for each request and befall.
+func strikes(l *locks.Lock) feature {
+	f := feature{name: "fault", values: []value{{name: "none", put: plain}}}
+	for _, r := range roles {
+		if r.op == "background" && !l.Claims.Renewal || r.op == "extend" && !l.Claims.Extends {
+			continue
+		}
+		for nth := 1; nth <= r.nth; nth++ {
+			for _, b := range befalls {
+				if b.fault.Fault == "cancel" && (!l.Claims.Cancels || r.op == "background" || r.op == "extend") {
+					continue
+				}
+				spec := b.fault
+				spec.On = &faults.Anchor{Moment: b.moment, Client: "client-1", Op: r.op, Nth: nth}
+				spec.Target = faults.Names{"client-1"}
+				switch spec.Fault {
+				case "failover", "script-flush":
+					spec.Target = faults.Names{"node-1"}
+				}
+				s := &strike{r.op, nth, spec, b.what}
+				f.values = append(f.values, value{
+					name: fmt.Sprintf("request %d of %s %s", nth, r.op, b.what), strike: s,
+					put: func(to *scenarios.Scenario) { to.Faults = append(to.Faults, s.fault) },
+				})
+			}
+		}
+	}
+	return f
+}
