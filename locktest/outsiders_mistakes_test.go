@@ -205,6 +205,52 @@ var outsiders = []struct {
 	{plainReentrantLock, []mistake{
 		{"watchdog-stops-early", "renewal", "inner-release-renewed", ""},
 	}},
+	{renewedLock, []mistake{
+		{"csredis-425", "", "", "nobody has played it yet"},
+		{"csredis-350", "", "", "nobody has played it yet"},
+		{"artemis-2560", "", "", "nobody has played it yet"},
+		{"cozy-stack-4929", "", "", "nobody has played it yet"},
+		{"cozy-stack-4911", "", "", "nobody has played it yet"},
+		{"redlock.net-64", "", "", "nobody has played it yet"},
+		{"redis-tools-2", "", "", "nobody has played it yet"},
+	}},
+	{watchedLock, []mistake{
+		{"redbeat-127", "", "", "nobody has played it yet"},
+		{"redis-semaphore-205", "", "", "nobody has played it yet"},
+		{"redis-semaphore-175", "", "", "nobody has played it yet"},
+	}},
+	{plainLock, []mistake{
+		{"rb-redis-semaphore-23", "", "", "nobody has played it yet"},
+		{"leshan-837", "", "", "nobody has played it yet"},
+		{"python-redis-lock-25", "", "", "nobody has played it yet"},
+		{"laravel-31166", "", "", "nobody has played it yet"},
+		{"laravel-26213", "", "", "nobody has played it yet"},
+		{"redlock-rb-108", "", "", "nobody has played it yet"},
+		{"redlock-rb-44", "", "", "nobody has played it yet"},
+		{"sherlock-66", "", "", "nobody has played it yet"},
+		{"redis-py-489", "", "", "nobody has played it yet"},
+		{"redbeat-208", "", "", "nobody has played it yet"},
+		{"mega_mutex-6", "", "", "nobody has played it yet"},
+		{"symfony-38541", "", "", "nobody has played it yet"},
+		{"symfony-31426", "", "", "nobody has played it yet"},
+	}},
+	{endlessLock, []mistake{
+		{"redis-py-4279", "", "", "nobody has played it yet"},
+	}},
+	{signalLock, []mistake{
+		{"python-redis-lock-71", "", "", "nobody has played it yet"},
+	}},
+	{stampLock, []mistake{
+		{"redis-mutex-6", "", "", "nobody has played it yet"},
+		{"servicestack-215", "", "", "nobody has played it yet"},
+	}},
+	{registryLock, []mistake{
+		{"spring-integration-11146", "", "", "nobody has played it yet"},
+		{"spring-integration-11049", "", "", "nobody has played it yet"},
+	}},
+	{majorityLock, []mistake{
+		{"redis-plus-plus-24", "", "", "nobody has played it yet"},
+	}},
 }
 
 // mistake is a mutant, and what tells it.
