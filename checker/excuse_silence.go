@@ -73,7 +73,7 @@ const negligible = millisecond
 
 // mayEndUnknown decides unknown outcomes. Such an outcome is right if a fault held the
 // request or its reply, stopped the server or the process, or cancelled the operation. It
-// is also right if an acquire's time ended before a slow server could answer. A cancelled
+// is also right if an acquire ended with its wait, before a slow server could answer. A cancelled
 // release that never released the hold has no excuse: no other owner could. Nor has a
 // release if enough of several servers had the hold, and were in reach.
 func (t *trace) mayEndUnknown(o *op) bool {
@@ -83,7 +83,7 @@ func (t *trace) mayEndUnknown(o *op) bool {
 		if o.args.Wait == 0 && over >= singleTry {
 			over -= singleTry
 		}
-		if over < messagesOfRequest*min(max(t.h.Header.Latency, negligible), second) {
+		if over >= -t.allow.waitSlack && over < messagesOfRequest*min(max(t.h.Header.Latency, negligible), second) {
 			return true
 		}
 	}
