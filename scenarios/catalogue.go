@@ -18,6 +18,7 @@ var catalogueFiles embed.FS
 var catalogueNames = []string{
 	"contention",
 	"several-owners",
+	"uneven-network",
 	"awkward-names",
 	"two-locks",
 	"two-held",
@@ -52,6 +53,7 @@ var catalogueNames = []string{
 	"check-then-delete-soon",
 	"check-then-renew",
 	"renewal-after-release",
+	"late-renewal",
 	"pause-in-acquire",
 	"pause-between-commands",
 	"late-token",
