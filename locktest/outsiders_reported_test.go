@@ -48,11 +48,13 @@ func plainLock(mistake string) Lock {
 	}
 }
 
-// endlessLock has holds that end with their release alone.
+// endlessLock has holds that end with their release alone, so it takes back what a
+// failed acquire may have been granted.
 func endlessLock(mistake string) Lock {
 	return Lock{
-		Name: "reported-endless", Claims: Claims{Waits: true, Cancels: true, Extends: true}, Handoff: reported.Poll, Reaches: reached,
-		Busy: reported.ErrTaken, NotHeld: reported.ErrNotHeld, Classify: unclear(reported.ErrUnclear),
+		Name: "reported-endless", Claims: Claims{Waits: true, Cancels: true, Extends: true, TakesBack: true}, Handoff: reported.Poll, Reaches: reached,
+		Known: []Known{{Scenario: "unheard-grant", Property: "progress", Because: "nothing can take a hold without an end back while its link is cut"}},
+		Busy:  reported.ErrTaken, NotHeld: reported.ErrNotHeld, Classify: unclear(reported.ErrUnclear),
 		Open: onItsOwn(func(c *Client, on []*redis.Client, name, owner string) lock.Locker {
 			m := &reported.Plain{Redis: on[0], Name: name, Rand: c.Rand(name, owner), Mistake: mistake}
 			return &Funcs{Acquire: m.Lock, Release: m.Unlock, Extend: m.Extend, Until: m.Until}

@@ -26,6 +26,7 @@ var (
 	outsiderCrossed  = flag.Int("outsiders.crossed", 200, "how many crossed workloads the right locks are played with")
 	outsiderOut      = flag.String("outsiders.out", "", "a directory to write every history to")
 	outsiderIn       = flag.String("outsiders.in", "", "the scenarios and files to play in the place of the catalogue, with commas")
+	outsiderRun      = flag.Bool("outsiders.run", false, "play what a user's test plays, with every mutant and with its original")
 	outsiderAll      = flag.Bool("outsiders.all", false, "play every mutant in every scenario, and print which properties tell it")
 )
 
@@ -156,11 +157,18 @@ func TestFaultyLocks(t *testing.T) {
 	logging.Disable()
 	for _, o := range outsiders {
 		t.Run(o.lock("").Name, func(t *testing.T) {
+			if *outsiderRun {
+				t.Run("right", func(t *testing.T) { Run(t, o.lock("")) })
+			}
 			for i, m := range o.mistakes {
 				if testing.Short() && i > 1 {
 					break
 				}
 				t.Run(m.name, func(t *testing.T) {
+					if *outsiderRun {
+						Run(t, o.lock(m.name))
+						return
+					}
 					if *outsiderAll {
 						told := everywhere(t, o.lock(m.name))
 						t.Log(told)

@@ -58,6 +58,9 @@ func (m *Plain) Lock(ctx context.Context) error {
 		case err != nil && m.Mistake == "redbeat-208" && !errors.Is(ctx.Err(), context.Canceled):
 			ok = true // the caller goes on after any exception
 		case err != nil && m.Mistake == "redlock-rb-108" && !errors.Is(ctx.Err(), context.Canceled):
+		case err != nil && m.Lease == 0: // nothing else would end what it may have been granted
+			go m.takeBack(ctx, value)
+			return failed(ctx, m.Name, err)
 		case err != nil:
 			return failed(ctx, m.Name, err)
 		}
@@ -68,6 +71,23 @@ func (m *Plain) Lock(ctx context.Context) error {
 		case <-ctx.Done():
 			return over(ctx, m.Name)
 		case <-time.After(Poll):
+		}
+	}
+}
+
+// takeBack asks until something was given back, or for the time of a shutdown. Where
+// nothing is there yet, the request may still be on its way.
+func (m *Plain) takeBack(ctx context.Context, value string) {
+	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
+	defer done()
+	for ctx.Err() == nil {
+		n, err := release.Run(ctx, m.Redis, []string{m.Name}, value).Int64()
+		if n == 1 || errors.Is(err, redis.ErrClosed) {
+			return
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(again):
 		}
 	}
 }

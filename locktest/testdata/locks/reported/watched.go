@@ -128,7 +128,7 @@ func (m *Watched) renew(ctx context.Context, w *watch, until time.Time) (lost bo
 		case ctx.Err() != nil:
 			return false
 		case m.Mistake == "cozy-stack-4911", m.Mistake == "redis-tools-2":
-			next = m.Lease / 3
+			until, next = sent.Add(m.Lease), m.Lease/3
 		case err != nil:
 			next = again
 		case !ok:
