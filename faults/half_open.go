@@ -10,7 +10,7 @@ import (
 const (
 	nodeGone   = "node-gone"
 	clientGone = "client-gone"
-	silent     = "silent" // the server, and nobody ever tells the client
+	silent     = "silent" // the server; its client learns nothing
 )
 
 // halfOpen ends the connections of a link at one party, without notice to the

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// denial is what a fault makes a server refuse: some commands, or those that need memory.
+// denial lists the commands that a server refuses because of a fault.
 type denial struct {
 	commands []string // in upper case
-	memory   bool
+	memory   bool     // those that need memory
 }
 
 // needMemory are the commands that Redis refuses without memory, of those that the world

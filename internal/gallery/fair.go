@@ -63,7 +63,7 @@ func OpenFairQueue(p Process) (Locks, error) { return fairLocks(p, fairTake, who
 
 func wholeName(name string) string { return name }
 
-// fairLocks are fair locks that run take. What queueOf returns is in the keys of a queue.
+// fairLocks are fair locks that run take. The keys of a queue contain the result of queueOf.
 func fairLocks(p Process, take string, queueOf func(name string) string) smallLocks {
 	return smallLocks{p, func(s *small) {
 		queue, patience := "{"+queueOf(s.name)+"}:queue", "{"+queueOf(s.name)+"}:patience"
