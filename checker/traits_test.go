@@ -17,6 +17,7 @@ var traitsOf = map[string]history.Traits{
 	"cut-replication": {Lasts: true, HoldsReplication: true, Cuts: true},
 	"delay":           {Lasts: true, HoldsRequests: true, HoldsReplies: true, Reorders: true},
 	"delete-key":      {Instant: true, DeletesKeys: true},
+	"deny":            {Lasts: true, RefusesGrants: true},
 	"drop-message":    {Lasts: true, LosesNotices: true},
 	"failover":        {Instant: true, Promotes: true, Forks: true, LosesWrites: true, ForgetsScripts: true, StopsNode: true, Refuses: true},
 	"hold-request":    {Lasts: true, HoldsRequests: true, Cuts: true, Reorders: true},
@@ -92,6 +93,38 @@ func TestACrashIsNoExcuseForOthersLongAfter(t *testing.T) {
 		}
 		if v := r.Verdicts[Errors]; !strings.Contains(v.Reason, "its hold at 9.100 s") {
 			t.Errorf("%s: errors: %+v", what, v)
+		}
+	}
+}
+
+// A server that refuses what begins or prolongs a hold excuses an acquire of unknown
+// outcome, and no release: that one the server carries out.
+func TestARefusedGrantIsNoExcuseForARelease(t *testing.T) {
+	for f, want := range map[string]Outcome{"acquire": OutcomeOK, "release": Violated} {
+		h := story(t, leased(nil), `
+			0    c2 acquire lease=9000
+			1    server n1 SET by=c2 holder=c2 ttl=9000
+			2    c2 ok count=1
+			10   fault start 1 deny n1
+			20   c1 acquire lease=9000
+			30   c1 fail err=busy
+			100  c2 release
+			101  server n1 DEL by=c2
+			102  c2 ok
+			200  c3 acquire lease=9000
+			201  server n1 SET by=c3 holder=c3 ttl=9000
+			202  c3 ok count=1
+			300  c3 `+f+`
+			400  c3 info err=unknown
+			9300 fault end 1 deny
+			9400 end`)
+		h.Header.Order = history.TotalOrder
+		r, err := Judge(h, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v := r.Verdicts[Errors]; v.Outcome != want {
+			t.Errorf("%s: errors: %+v", f, v)
 		}
 	}
 }

@@ -28,6 +28,12 @@ type Kind struct {
 	// lasts, and the connections that are opened over them. While they carry nothing, it
 	// may as well begin later.
 	LinksOnly bool
+	// NeedsUser is true if real clients must log in as a user of their own, whose rights
+	// the fault takes. It is then one that miniredis does not have.
+	NeedsUser bool
+	// Undrawn is true if explored runs leave the fault out. Its effect depends on what
+	// the scenario does before and after.
+	Undrawn bool
 	// RedisOnly returns the reason why only Redis supports the fault, or "";
 	// nil means that bundled servers support it too.
 	RedisOnly func(s Spec) (why string)

@@ -48,6 +48,9 @@ func TestTraitsDependOnParameters(t *testing.T) {
 		{Spec{Fault: "failover", Mode: "planned"}, func(t history.Traits) bool { return !t.Forks && !t.StopsNode }},
 		{Spec{Fault: "partition", Direction: "to-node"}, func(t history.Traits) bool { return t.HoldsRequests && !t.HoldsReplies }},
 		{Spec{Fault: "delay", Direction: "to-client"}, func(t history.Traits) bool { return !t.HoldsRequests && t.HoldsReplies }},
+		{Spec{Fault: "half-open", Mode: "silent"}, func(t history.Traits) bool { return t.Instant }},
+		{Spec{Fault: "deny"}, func(t history.Traits) bool { return t.LosesNotices && !t.RefusesGrants }},
+		{Spec{Fault: "deny", Mode: "memory"}, func(t history.Traits) bool { return !t.LosesNotices && t.RefusesGrants }},
 		{Spec{Fault: "clock-jump", By: -sec}, func(t history.Traits) bool { return t.ClockJump == -int64(sec) }},
 		{Spec{Fault: "clock-drift", Rate: 1.5}, func(t history.Traits) bool { return t.ClockRate == 1.5 }},
 	} {

@@ -67,7 +67,9 @@ var families = []struct {
 }{
 	{"failover", func(t history.Traits) bool { return t.Promotes }},
 	{"clock", func(t history.Traits) bool { return t.MovesClock }},
-	{"operator", func(t history.Traits) bool { return t.DeletesKeys || t.ForgetsScripts && !t.StopsNode }},
+	{"operator", func(t history.Traits) bool {
+		return t.DeletesKeys || t.RefusesGrants || t.ForgetsScripts && !t.StopsNode
+	}},
 	{"crash", func(t history.Traits) bool { return t.EndsProcess || t.StopsNode || t.LosesWrites }},
 	{"partition", func(t history.Traits) bool { return t.Cuts || t.HoldsReplication || t.Refuses }},
 	{"lost replies", func(t history.Traits) bool {

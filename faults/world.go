@@ -65,6 +65,11 @@ type World interface {
 	// SetClock moves a server's clock by jump and lets it run at rate times
 	// real speed from now on (1 is true time).
 	SetClock(node string, jump time.Duration, rate float64) error
+	// Deny makes a server refuse commands of clients, in upper case, until allow: they lack
+	// the right.
+	// FillMemory makes it refuse those that need memory, until free.
+	Deny(node string, commands []string) (allow func() error, err error)
+	FillMemory(node string) (free func() error, err error)
 	// FlushScripts forgets a server's script cache.
 	FlushScripts(node string) error
 	// DeleteLock deletes the lock's keys on a server, as an eviction or an

@@ -100,6 +100,14 @@ func (w *fakeWorld) Promote(n string) error {
 	return nil
 }
 
+func (w *fakeWorld) Deny(n string, commands []string) (func() error, error) {
+	return func() error { return w.call("allow", n) }, w.call("deny", n, commands)
+}
+
+func (w *fakeWorld) FillMemory(n string) (func() error, error) {
+	return func() error { return w.call("free", n) }, w.call("fill", n)
+}
+
 func (w *fakeWorld) Prefer(n string) error { return w.call("prefer", n) }
 
 func (w *fakeWorld) HandOver(n string) error {

@@ -30,7 +30,7 @@ func (s *session) dispatch(cmd string, args []string) script.Keys {
 	case "EXEC", "DISCARD":
 		s.multi = false
 	}
-	n.inScript = isScript(cmd) || cmd == "EXEC" // which may contain one
+	n.inScript, n.wrote = isScript(cmd) || cmd == "EXEC", false // which may contain one
 	defer func() { n.inScript = false }()
 	if !keyspace.MayWait(args) {
 		return s.requests.Execute(args)

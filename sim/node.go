@@ -58,6 +58,8 @@ type node struct {
 
 	blocked  []*blocked // requests that wait for others, oldest first
 	inScript bool       // what executes is a script, or a transaction
+	wrote    bool       // and it has written
+	denials  []*denial  // of the faults that last
 	refused  []string   // commands that cannot be followed, and have been asked for
 }
 
@@ -81,7 +83,7 @@ func (n *node) boot(data keyspace.Data) {
 	now := n.clock.now()
 	mr.SetTime(now)
 	mr.ClockTTL(true)
-	n.refuseUnfollowed(mr.Server())
+	n.refuseSome(mr.Server())
 	n.data = keyspace.Data{}
 	for _, k := range sortedKeys(data) {
 		if err := keyspace.Write(mr, k, data[k], now); err != nil {

@@ -27,14 +27,18 @@ const (
 	databases = "it sees database 0 alone"
 )
 
-// refuseUnfollowed makes a server process refuse requests, also of scripts, that
-// the world cannot follow. The run then proves nothing, and the lock gets no
-// blame.
-func (n *node) refuseUnfollowed(process *server.Server) {
+// refuseSome makes a server process refuse requests, also of scripts, that faults
+// deny, and those that the world cannot follow. After one of these the run proves nothing,
+// and the lock gets no blame.
+func (n *node) refuseSome(process *server.Server) {
 	process.SetPreHook(func(c *server.Peer, cmd string, args ...string) (done bool) {
 		why := n.notFollowed(process, cmd, args)
 		if why == "" {
-			return false
+			refusal := n.deniedBy(cmd)
+			if refusal != "" {
+				c.WriteError(refusal)
+			}
+			return refusal != ""
 		}
 		n.cannotFollow(cmd, why)
 		c.WriteError("ERR cannot follow " + cmd)

@@ -59,12 +59,14 @@ return 0
 const fairQuit = `redis.call('hdel', KEYS[1], ARGV[1]) return redis.call('hdel', KEYS[2], ARGV[1])`
 
 // OpenFairQueue opens the lock [FairQueue] in one client process.
-func OpenFairQueue(p Process) (Locks, error) { return fairLocks(p, fairTake), nil }
+func OpenFairQueue(p Process) (Locks, error) { return fairLocks(p, fairTake, wholeName), nil }
 
-// fairLocks are fair locks that run take.
-func fairLocks(p Process, take string) smallLocks {
+func wholeName(name string) string { return name }
+
+// fairLocks are fair locks that run take. The keys of a queue contain the result of queueOf.
+func fairLocks(p Process, take string, queueOf func(name string) string) smallLocks {
 	return smallLocks{p, func(s *small) {
-		queue, patience := "{"+s.name+"}:queue", "{"+s.name+"}:patience"
+		queue, patience := "{"+queueOf(s.name)+"}:queue", "{"+queueOf(s.name)+"}:patience"
 		s.take = func(ctx context.Context, s *small, lease time.Duration) (bool, error) {
 			n, err := s.rdb.Eval(ctx, take, []string{s.name, queue, patience}, s.owner, lease.Milliseconds(), FairPatience(p.Poll).Milliseconds()).Int()
 			return n == 1, err
@@ -81,5 +83,5 @@ func queued(p Process) (Locks, error) {
 	for _, e := range p.edits {
 		take = e.apply(take)
 	}
-	return fairLocks(p, take), nil
+	return fairLocks(p, take, wholeName), nil
 }

@@ -46,6 +46,8 @@ func (e edit) apply(source string) string {
 // server, and the client then sends the source.
 type wire struct {
 	edits []edit
+	// endless says that a request goes on at the deadline of its context.
+	endless bool
 	// before may change a request. False: it is not sent, and before has set
 	// its result. after sees the result, and may change it. Either may be nil.
 	before func(ctx context.Context, r *request) bool
@@ -115,6 +117,9 @@ func (w *wire) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 		r, ok := w.admit(ctx, cmd)
 		if !ok {
 			return cmd.Err()
+		}
+		if w.endless {
+			ctx = context.WithoutCancel(ctx)
 		}
 		if err := next(ctx, cmd); err != nil {
 			cmd.SetErr(err)

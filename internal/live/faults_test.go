@@ -17,7 +17,7 @@ func TestEveryFaultStrikesAndEnds(t *testing.T) {
 	t.Parallel()
 	livetest.RequireCompiler(t)
 	w, p := startWorld(t, WorldOptions{
-		Options:  servers.Options{Clients: 1, Groups: 1, Replicas: 2, Sentinel: true, Persist: true, Clocks: true},
+		Options:  servers.Options{Clients: 1, Groups: 1, Replicas: 2, Sentinel: true, Persist: true, Clocks: true, User: true},
 		LockKeys: []string{"lock"}, OnMoment: func(faults.Moment) {},
 	})
 	c := client(t, w, "client-1", 1)
@@ -40,6 +40,10 @@ func TestEveryFaultStrikesAndEnds(t *testing.T) {
 		{Fault: "slow-subscribe", Target: me, By: 5 * ms, For: ms},
 		{Fault: "replication-lag", Target: primary, By: 5 * ms, For: ms},
 		{Fault: "cut-replication", Target: primary, For: ms},
+		{Fault: "deny", Target: primary, For: ms},
+		{Fault: "deny", Target: primary, Mode: "expiry", For: ms},
+		{Fault: "deny", Target: primary, Mode: "memory", For: ms},
+		{Fault: "half-open", Target: me, Mode: "silent"},
 		{Fault: "clock-jump", Target: primary, By: 1000 * ms},
 		{Fault: "clock-drift", Target: primary, Rate: 1.1, For: ms},
 		{Fault: "script-flush", Target: primary},

@@ -24,6 +24,9 @@ func (srv *Server) config() string {
 		return b.String()
 	}
 	o := srv.world.opts
+	if o.User {
+		set("user %s on nopass ~* &* +@all", asClient.user)
+	}
 	set("dir %s", dataName)
 	set(`save ""`)
 	if o.Persist {

@@ -84,11 +84,18 @@ func (srv *Server) way() way {
 const greetLimit = 5 * time.Second
 
 // greeting prepares a connection of the proxy for a client. An external server may
-// ask for TLS, a certificate and a password, which the client need not know.
+// ask for TLS, a certificate and a password, which the client need not know. A server of
+// ours may have a user for clients.
 // greeting also returns the address that the server sees. Behind containers it may
 // differ from the proxy's.
 func (srv *Server) greeting() proxy.Greeting {
 	p := srv.external
+	if p == nil && srv.world.opts.User && !srv.sentinel {
+		return func(c proxy.Conn) (proxy.Conn, string, error) {
+			_, err := (&place{way: way{login: asClient}}).say(c)
+			return c, c.LocalAddr().String(), err
+		}
+	}
 	if p == nil || srv.sentinel && p.way == (way{}) {
 		return nil
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -156,6 +157,45 @@ func (s *Servers) FlushScripts(name string) error {
 		return srv.wrong(fmt.Errorf("flush its scripts: %w", err))
 	}
 	return nil
+}
+
+// asClient logs clients in as a user of their own. It has no password, so any will do.
+var asClient = login{"client", "any"}
+
+// Deny takes the right to commands from the user of all clients until allow.
+func (s *Servers) Deny(name string, commands []string) (allow func() error, err error) {
+	rights := func(sign string) []any {
+		words := []any{"ACL", "SETUSER", asClient.user}
+		for _, c := range commands {
+			words = append(words, sign+strings.ToLower(c))
+		}
+		return words
+	}
+	return s.setting(name, rights("-"), rights("+"))
+}
+
+// FillMemory leaves a server no memory until free.
+func (s *Servers) FillMemory(name string) (free func() error, err error) {
+	limit := func(bytes int) []any { return []any{"CONFIG", "SET", "maxmemory", bytes} }
+	return s.setting(name, limit(1), limit(0))
+}
+
+// setting changes a setting of a server until undo.
+func (s *Servers) setting(name string, change, back []any) (undo func() error, err error) {
+	srv, err := s.node(name)
+	if err == nil {
+		err = errors.Join(srv.mayControl(), srv.redis())
+	}
+	if err != nil {
+		return nil, err
+	}
+	set := func(command []any) error {
+		if err := srv.Client().Do(s.ctx, command...).Err(); err != nil {
+			return srv.wrong(fmt.Errorf("%s %s: %w", command[0], command[1], err))
+		}
+		return nil
+	}
+	return func() error { return set(back) }, set(change)
 }
 
 // DeleteKeys deletes keys on a server, and returns an error if it had none of

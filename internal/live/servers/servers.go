@@ -47,6 +47,7 @@ type Options struct {
 	Sentinel bool // needs replicas and no cluster; without it no failover is possible there
 	Persist  bool // an append-only file, synced at every write
 	Clocks   bool // every node has a clock that can be moved; needs a C compiler
+	User     bool // clients log in as a user of their own, see [Servers.Deny]
 	// Detect is the time of silence after which Sentinels or the cluster's nodes take a
 	// server for dead; 0 is two seconds.
 	Detect time.Duration

@@ -18,6 +18,7 @@ type needs struct {
 	persist   bool // a server comes back with its data
 	clocks    bool // a server's clock is moved
 	moments   bool // a fault waits for a request at a server
+	user      bool // a fault takes a right from the user of the clients
 }
 
 func needsOf(s *scenarios.Scenario, tested *locks.Lock) needs {
@@ -29,7 +30,7 @@ func needsOf(s *scenarios.Scenario, tested *locks.Lock) needs {
 		n.persist = n.persist || t.Promotes || t.StopsNode && !t.LosesWrites
 		n.clocks = n.clocks || t.MovesClock
 		k, _ := faults.Lookup(f.Fault)
-		n.moments = n.moments || k.NeedsRequests
+		n.moments, n.user = n.moments || k.NeedsRequests, n.user || k.NeedsUser
 		named := slices.Concat(f.Target, f.Peer, faults.Names{f.To})
 		for _, a := range []*faults.Anchor{f.On, f.Until} {
 			if a != nil {

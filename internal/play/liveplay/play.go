@@ -178,7 +178,7 @@ func (l *liveRun) setUp(ctx context.Context) (err error) {
 	l.world, err = live.NewWorld(ctx, live.WorldOptions{
 		Options: servers.Options{
 			Backend: backend, Clients: l.Top.Clients, Groups: l.Top.Groups, Replicas: l.Top.Replicas, Cluster: l.Top.Cluster,
-			Sentinel: l.needs.sentinels, Persist: l.needs.persist, Clocks: l.needs.clocks, Detect: detect, Dir: l.opts.Dir,
+			Sentinel: l.needs.sentinels, Persist: l.needs.persist, Clocks: l.needs.clocks, User: l.needs.user, Detect: detect, Dir: l.opts.Dir,
 		},
 		LockKeys: l.Owners.Keys(), OnMoment: l.moments(), Changed: func(node, from, command string) bool { return l.truth.Changed(node, from, command) },
 	})

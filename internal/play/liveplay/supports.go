@@ -40,6 +40,8 @@ func Carries(s *scenarios.Scenario, l *locks.Lock, b servers.Backend) (ok bool, 
 		return false, "miniredis has no Sentinels to promote a replica"
 	case n.replicas:
 		return false, "miniredis has no replicas"
+	case n.user:
+		return false, "miniredis has no users, and no limit of memory"
 	case n.persist:
 		return false, "miniredis keeps no data over a restart"
 	}

@@ -52,11 +52,13 @@ func NewVocabulary(only, without []string, survivable bool) (Vocabulary, error) 
 	return v, nil
 }
 
-// Names are the names of all faults, sorted.
+// Names are the names of the faults that exploration draws, sorted.
 func Names() []string {
 	var names []string
 	for _, k := range faults.Vocabulary() {
-		names = append(names, k.Name)
+		if !k.Undrawn {
+			names = append(names, k.Name)
+		}
 	}
 	return names
 }
