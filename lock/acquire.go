@@ -309,7 +309,7 @@ func (s *state) enterHold(r *request, q *waiting, cur *holding, reply acquireRep
 	s.c.mu.Lock()
 	defer s.c.mu.Unlock()
 	switch {
-	case cur != nil && (s.cur != cur || cur.ended):
+	case cur != nil && !s.has(cur):
 		return attempt{err: errStillLost, takeBack: r}
 	case s.c.closed: // no call could release it
 		return attempt{err: ErrClosed, takeBack: r}
@@ -341,7 +341,7 @@ func (s *state) enterHold(r *request, q *waiting, cur *holding, reply acquireRep
 func (s *state) missing(cur *holding) attempt {
 	after := func() {}
 	s.c.mu.Lock()
-	if s.cur == cur && !cur.ended {
+	if s.has(cur) {
 		after = s.lose()
 	}
 	s.c.mu.Unlock()

@@ -186,7 +186,7 @@ func (h *Hold) setRenewed(on bool) {
 	c := h.s.c
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if h.s.cur != h.cur || h.cur.ended || h.cur.renewed == on {
+	if !h.s.has(h.cur) || h.cur.renewed == on {
 		return
 	}
 	h.cur.renewed, h.s.due = on, time.Now().Add(c.cfg.lease/3)

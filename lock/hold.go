@@ -167,7 +167,7 @@ func (h *Hold) Token() uint64 { return h.cur.token }
 func (h *Hold) Deadline() time.Time {
 	h.s.c.mu.Lock()
 	defer h.s.c.mu.Unlock()
-	if h.s.cur != h.cur || h.cur.ended {
+	if !h.s.has(h.cur) {
 		return time.Time{}
 	}
 	return h.cur.until

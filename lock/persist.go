@@ -52,8 +52,9 @@ func isBroken(err error) bool {
 // errNonsense: something on the way does not speak the protocol of the lock.
 var errNonsense = errors.New("lock: no answer of a lock's script")
 
-// errOverruled ends the tries of a give-back that a later request has overruled.
-var errOverruled = errors.New("lock: a later request has come")
+// errOverruled ends the tries of a request that the owner's later requests, or the end of its
+// hold, have made void.
+var errOverruled = errors.New("lock: the request is void by now")
 
 // forever is no time.
 var forever = time.Unix(1<<40, 0)

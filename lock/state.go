@@ -83,6 +83,9 @@ func margin(lease time.Duration) time.Duration {
 // serverEnd is the latest end of the lease on the server.
 func (h *holding) serverEnd() time.Time { return h.until.Add(margin(h.span)) }
 
+// has reports whether the owner still has a holding. The caller holds mu.
+func (s *state) has(cur *holding) bool { return s.cur == cur && !cur.ended }
+
 // isHeld reports whether the owner has holds that are not lost. The caller holds mu.
 func (s *state) isHeld() bool { return s.cur != nil && !s.cur.ended }
 
@@ -367,7 +370,7 @@ func (c *Client) forced(held []taken) {
 	for _, t := range held {
 		after := func() {}
 		c.mu.Lock()
-		if t.s.cur == t.cur && !t.cur.ended {
+		if t.s.has(t.cur) {
 			after = t.s.lose()
 			t.s.drop()
 		}
