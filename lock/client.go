@@ -30,7 +30,8 @@ type Client struct {
 	seed   uint64        // of the jitter
 	serial atomic.Uint64 // of the last request
 	hub    *hubs
-	shards atomic.Int32 // see publish.go
+	asked  atomic.Bool // for sharded channels
+	shards atomic.Bool // the servers have sharded channels
 
 	life context.Context    // ended by Close
 	end  context.CancelFunc // ends life
@@ -175,10 +176,6 @@ func call[T any](ctx context.Context, c *Client, f func(context.Context) (T, err
 		val T
 		err error
 	}
-	var zero T
-	if err := ctx.Err(); err != nil {
-		return zero, err
-	}
 	if c.direct {
 		val, err := f(ctx)
 		awaitEnd(ctx, err)
@@ -201,7 +198,7 @@ func call[T any](ctx context.Context, c *Client, f func(context.Context) (T, err
 	case r := <-ch:
 		return r.val, r.err
 	case <-timer.C:
-		return zero, ctx.Err()
+		return *new(T), ctx.Err()
 	}
 }
 

@@ -108,11 +108,11 @@ func (c *Client) fairChannel(n names) string { return n.fairChannel + c.cfg.id }
 // channels.
 type place struct {
 	s     *state
-	first uint64       // serial of the first request
-	looks []look       // the last ones, oldest first
-	asks  bool         // a request of its own is under way
-	in    bool         // it may be on the server
-	told  chan handOff // holds the last one
+	first uint64                  // serial of the first request
+	looks [looksPerLease + 2]look // the last ones, latest first
+	asks  bool                    // a request of its own is under way
+	in    bool                    // it may be on the server
+	told  chan handOff            // holds the last one
 	gone  chan struct{}
 }
 
@@ -133,10 +133,8 @@ func (p *place) looked(serial uint64) {
 	if p.first == 0 {
 		p.first = serial
 	}
-	p.looks = append(p.looks, look{serial, time.Now()})
-	if len(p.looks) > looksPerLease+2 {
-		p.looks = slices.Delete(p.looks, 0, 1)
-	}
+	copy(p.looks[1:], p.looks[:])
+	p.looks[0] = look{serial, time.Now()}
 }
 
 // ask records a request of the owner itself, and returns whether the place may
@@ -248,7 +246,7 @@ func (s *state) adopt(h handOff) (Grant, *holding) {
 	c := s.c
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	i := slices.IndexFunc(s.place.looks, func(l look) bool { return l.serial == h.serial })
+	i := slices.IndexFunc(s.place.looks[:], func(l look) bool { return l.serial == h.serial })
 	if i < 0 {
 		return Grant{}, nil
 	}

@@ -134,17 +134,18 @@ func (h *GroupHold) Extend(ctx context.Context, d time.Duration) error {
 		}
 	}
 	wg.Wait()
-	failed := 0
+	extended := 0
 	for i, err := range errs {
-		if err != nil {
-			failed++
+		if err == nil {
+			extended++
+		} else {
 			errs[i] = fmt.Errorf("extend member %d: %w", i, err)
 		}
 	}
-	if len(errs)-failed < h.g.need {
-		return errors.Join(errs...)
+	if extended >= h.g.need {
+		return nil
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // raise gives a nested acquire its lease, or the watchdog's for 0. Its request finds a loss.

@@ -138,13 +138,7 @@ func (h *Hold) Context() context.Context {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.ctx == nil {
-		ctx, cancel := context.WithCancelCause(h.parent)
-		if remove, cause := h.s.onEnd(h.cur, cancel); cause != nil {
-			cancel(cause)
-		} else {
-			context.AfterFunc(ctx, remove)
-		}
-		h.ctx = ctx
+		h.ctx = h.s.during(h.parent, h.cur)
 	}
 	return h.ctx
 }

@@ -93,13 +93,7 @@ func (c *Client) renewDue() {
 	c.mu.Unlock()
 	defer c.ops.Done()
 
-	// The order of a map must not show on the wire.
-	slices.SortFunc(batch, func(a, b *renewal) int {
-		if n := strings.Compare(a.s.names.lock, b.s.names.lock); n != 0 {
-			return n
-		}
-		return strings.Compare(a.s.field, b.s.field)
-	})
+	slices.SortFunc(batch, func(a, b *renewal) int { return a.s.compare(b.s) })
 	for _, node := range c.byNode(batch) {
 		c.ops.Go(func() { c.renewAt(node) })
 	}
@@ -160,8 +154,7 @@ func (c *Client) renewAt(batch []*renewal) {
 			after = append(after, func() { c.cfg.observer.RenewDone(s.key.name, s.key.owner, r.err) })
 		case r.held:
 			s.due = r.sent.Add(c.cfg.lease / 3)
-			r.cur.raise(r.sent, r.lease)
-			s.settle()
+			r.cur.raise(r.sent, r.lease) // the timer of the state fires early, and looks
 			after = append(after, func() { c.cfg.observer.RenewDone(s.key.name, s.key.owner, nil) })
 		default:
 			after = append(after, s.lose())
@@ -222,7 +215,6 @@ func (s *state) extend(ctx context.Context, cur *holding, d time.Duration) error
 	case !current || err != nil:
 	case r.held:
 		held.raise(r.sent, d)
-		s.settle()
 	default:
 		after = s.lose()
 	}

@@ -126,9 +126,6 @@ func (s *state) sendAcquire(ctx context.Context, r *request) (acquireReply, erro
 		script = c.script(fairAcquireScript)
 		keys, args = s.fairRequest(r)
 	}
-	if err := ctx.Err(); err != nil {
-		return acquireReply{}, err
-	}
 	r.underway.Add(1)
 	return call(ctx, c, func(ctx context.Context) (acquireReply, error) {
 		defer r.underway.Add(-1)
@@ -171,18 +168,10 @@ func (c *Client) acquireAndWait(ctx context.Context, script *redis.Script, keys 
 		return acquireReply{}, err
 	}
 	reply, err := c.acquireAndWaitAt(ctx, master, script, keys, args, r)
-	if !redis.HasErrorPrefix(err, "MOVED") {
-		return reply, err
+	if redis.HasErrorPrefix(err, "MOVED") { // the client of one node follows no redirection, but the next try does
+		cluster.ReloadState(ctx)
 	}
-	// The client of a single node follows no redirection. ForEachMaster asks for
-	// the slots anew.
-	if err := cluster.ForEachMaster(ctx, func(context.Context, *redis.Client) error { return nil }); err != nil {
-		return acquireReply{}, err
-	}
-	if master, err = cluster.MasterForKey(ctx, keys[0]); err != nil {
-		return acquireReply{}, err
-	}
-	return c.acquireAndWaitAt(ctx, master, script, keys, args, r)
+	return reply, err
 }
 
 // acquireAndWaitAt is acquireAndWait on one server.
@@ -297,9 +286,7 @@ func (c *Client) sendRenewals(ctx context.Context, batch []*renewal) {
 				cmds[i] = renewScript.Eval(ctx, again, keys(r), args(r)...)
 			}
 		}
-		if again.Len() > 0 {
-			_, _ = again.Exec(ctx)
-		}
+		_, _ = again.Exec(ctx)
 		answers := make([]answer, len(batch))
 		for i, cmd := range cmds {
 			answers[i].held, answers[i].err = parseFound(cmd)
