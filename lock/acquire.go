@@ -215,7 +215,6 @@ func (s *state) rest(op context.Context, w *waiter, pttl time.Duration) bool {
 		return min(poll, time.Until(gone))
 	}
 	timer := time.NewTimer(next())
-	defer timer.Stop()
 	look := timer.C
 	var wake, first chan struct{}
 	if w != nil {

@@ -131,7 +131,6 @@ func boundedView(rdb *redis.Client) *redis.Client {
 func (c *Client) Close() error {
 	c.mu.Lock()
 	c.closed = true
-	c.dog.stop()
 	c.mu.Unlock()
 	c.end()
 	c.ops.Wait()
@@ -193,7 +192,6 @@ func call[T any](ctx context.Context, c *Client, f func(context.Context) (T, err
 	case <-ctx.Done():
 	}
 	timer := time.NewTimer(deadlineSlack) // f sees the end of ctx, too, unless it reads
-	defer timer.Stop()
 	select {
 	case r := <-ch:
 		return r.val, r.err

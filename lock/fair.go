@@ -219,10 +219,8 @@ func (s *state) turn(ctx context.Context, renewed bool, pttl time.Duration) (_ G
 	}
 	c.mu.Unlock()
 	var h handOff
-	handed := false
 	select {
 	case h = <-p.told:
-		handed = true
 	case <-p.gone:
 	case <-ctx.Done():
 	case <-c.life.Done():
@@ -230,7 +228,7 @@ func (s *state) turn(ctx context.Context, renewed bool, pttl time.Duration) (_ G
 	if ctx.Err() != nil || c.life.Err() != nil {
 		return Grant{}, nil, false
 	}
-	if handed && renewed && c.cfg.acks == 0 {
+	if renewed && c.cfg.acks == 0 {
 		if g, cur := s.adopt(h); cur != nil {
 			return g, cur, false
 		}
@@ -240,17 +238,19 @@ func (s *state) turn(ctx context.Context, renewed bool, pttl time.Duration) (_ G
 
 // adopt enters a hold that was handed to the owner. It lasts for the rest of the
 // place, and at most for its lease, counted from the send of the request that the
-// hand-off names. The watchdog renews it at once. Without enough time left it returns no
-// hold: then the owner sends a request.
+// hand-off names. The watchdog renews it at once. Without a hand-off, or enough time left, it
+// returns no hold: then the owner sends a request.
 func (s *state) adopt(h handOff) (Grant, *holding) {
 	c := s.c
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	i := slices.IndexFunc(s.place.looks[:], func(l look) bool { return l.serial == h.serial })
-	if i < 0 {
-		return Grant{}, nil
+	var sent time.Time // long ago without a look
+	for _, l := range s.place.looks {
+		if l.serial == h.serial {
+			sent = l.sent
+		}
 	}
-	sent, lease := s.place.looks[i].sent, min(c.placeLease(), c.cfg.lease)
+	lease := min(c.placeLease(), c.cfg.lease)
 	if time.Until(sent.Add(lease)) < lease/4 {
 		return Grant{}, nil
 	}
@@ -297,7 +297,6 @@ func (l *line) run(pttl time.Duration) {
 		l.c.hub.wakeUp(handed)
 	}
 	timer := time.NewTimer(l.pause(pttl))
-	defer timer.Stop()
 	for {
 		freed.woken = false
 		select {

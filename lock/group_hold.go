@@ -282,7 +282,6 @@ func (h *GroupHold) releaseMembers(ctx context.Context, patience time.Duration, 
 	}
 	h.mu.Unlock()
 	timer := time.NewTimer(patience)
-	defer timer.Stop()
 	free, late := len(h.holds)-left, false
 	for left > 0 && !(late && free >= need) {
 		select {

@@ -106,7 +106,6 @@ func persist[T any](ctx context.Context, c *Client, until time.Time, isEnough fu
 // sleep returns false if ctx has ended, or closed is closed, before d has passed.
 func sleep(ctx context.Context, closed <-chan struct{}, d time.Duration) bool {
 	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
 	case <-timer.C:
 		return true

@@ -79,7 +79,10 @@ func (c *Client) askSharded(ctx context.Context, key string) (bool, error) {
 	if err != nil && !errors.As(err, &refusal) {
 		return false, err
 	}
-	has := slices.ContainsFunc(commands, func(command any) bool { return command != nil }) // a server names no command that it lacks
+	has := slices.ContainsFunc(commands, func(command any) bool {
+		info, _ := command.([]any)
+		return len(info) > 0 && info[0] == "spublish"
+	})
 	c.shards.Store(has)
 	return has, nil
 }

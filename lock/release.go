@@ -44,7 +44,6 @@ func (s *state) takeBack(r *request, hasty bool) (confirmed bool) {
 		return false
 	}
 	timer := time.NewTimer(s.c.cfg.grace())
-	defer timer.Stop()
 	select {
 	case confirmed = <-done:
 	case <-timer.C:

@@ -33,16 +33,7 @@ func (w *watchdog) watch(s *state, on bool) {
 	default:
 		w.count--
 		s.watched = false
-		if w.count == 0 {
-			w.stop()
-		}
-	}
-}
-
-func (w *watchdog) stop() {
-	if w.armed {
-		w.timer.Stop()
-		w.armed = false
+		w.armed = w.armed && w.count > 0 // a timer without a renewal fires once more, for nothing
 	}
 }
 

@@ -3,8 +3,8 @@ package lock
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -159,7 +159,7 @@ func (c *Client) enterCall(name string, fair bool) (*state, error) {
 		c.calls[name] = calls
 	}
 	number := calls.take()
-	s := c.newState(stateKey{name, callPrefix + strconv.FormatUint(number, 10)}, n)
+	s := c.newState(stateKey{name, fmt.Sprint(callPrefix, number)}, n)
 	s.number, s.fair = number, fair
 	s.use()
 	return s, nil
@@ -236,9 +236,7 @@ func (s *state) settle() {
 		next = s.open.until
 	}
 	switch {
-	case next.IsZero() && s.timer != nil:
-		s.timer.Stop()
-	case next.IsZero():
+	case next.IsZero(): // a timer that fires early looks, and sets itself again
 	case s.timer == nil:
 		s.timer = time.AfterFunc(time.Until(next), s.expire)
 	default:
