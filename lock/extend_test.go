@@ -66,8 +66,8 @@ func TestExtend_leaseEndsOnTheWay(t *testing.T) {
 	}
 }
 
-// An extension ends with its hold. Its owner is told of the loss while a server that cannot
-// answer yet makes the extension repeat. A later try would prolong what nobody has.
+// An extension ends with its hold. The client notifies the owner of the loss while a server
+// that is not ready makes the extension repeat. A later try would keep a lost lock from others.
 func TestExtend_stopsWithTheLoss(t *testing.T) {
 	for name, one := range map[string]struct {
 		opts  []lock.AcquireOption

@@ -66,11 +66,7 @@ var errNoWork = errors.New("lock: no work to do under the lock")
 func (h *Hold) do(ctx context.Context, work func(context.Context, *Hold) error) (err error) {
 	h.parent = ctx // no caller has its context yet
 	defer func() {
-		switch released := h.Release(ctx); {
-		case released == nil || h.isReleased(released):
-		case err == nil:
-			err = released
-		default:
+		if released := h.Release(ctx); released != nil && !h.isReleased(released) {
 			err = errors.Join(err, released)
 		}
 	}()

@@ -151,9 +151,9 @@ func evaluate(ctx context.Context, rdb redis.Scripter, script *redis.Script, key
 
 // isMigrating reports whether the slot of the lock migrates. Until it has, no server takes a
 // script with a key that is not there. A script of the lock alone is executed.
-func isMigrating(err error) bool { return err != nil && redis.HasErrorPrefix(err, "TRYAGAIN") }
+func isMigrating(err error) bool { return redis.HasErrorPrefix(err, "TRYAGAIN") }
 
-func isNoScript(err error) bool { return err != nil && redis.HasErrorPrefix(err, "NOSCRIPT") }
+func isNoScript(err error) bool { return redis.HasErrorPrefix(err, "NOSCRIPT") }
 
 // acquireAndWait sends the script and WAIT over one connection, because WAIT
 // concerns the writes of its own connection.
