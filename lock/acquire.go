@@ -215,7 +215,6 @@ func (s *state) rest(op context.Context, w *waiter, pttl time.Duration) bool {
 		return min(poll, time.Until(gone))
 	}
 	timer := time.NewTimer(next())
-	defer timer.Stop()
 	look := timer.C
 	var wake, first chan struct{}
 	if w != nil {
@@ -309,7 +308,7 @@ func (s *state) enterHold(r *request, q *waiting, cur *holding, reply acquireRep
 	s.c.mu.Lock()
 	defer s.c.mu.Unlock()
 	switch {
-	case cur != nil && (s.cur != cur || cur.ended):
+	case cur != nil && !s.has(cur):
 		return attempt{err: errStillLost, takeBack: r}
 	case s.c.closed: // no call could release it
 		return attempt{err: ErrClosed, takeBack: r}
@@ -341,7 +340,7 @@ func (s *state) enterHold(r *request, q *waiting, cur *holding, reply acquireRep
 func (s *state) missing(cur *holding) attempt {
 	after := func() {}
 	s.c.mu.Lock()
-	if s.cur == cur && !cur.ended {
+	if s.has(cur) {
 		after = s.lose()
 	}
 	s.c.mu.Unlock()

@@ -287,3 +287,40 @@ func TestReplicaAcks_ofAClusterWithoutSlots(t *testing.T) {
 		}
 	})
 }
+
+// A server that still loads its data is asked a few times, and then the call or the
+// watchdog gives up for now.
+func TestTries(t *testing.T) {
+	for what, f := range map[string]struct {
+		ask  func(context.Context, *lock.Client) // a lock that is held for 10s by then
+		want int32
+	}{
+		"an attempt to acquire": {func(ctx context.Context, c *lock.Client) { c.TryAcquire(ctx, "other") }, 3},
+		"a question":            {func(ctx context.Context, c *lock.Client) { c.NewLock("orders", "a").IsLocked(ctx) }, 4},
+		"a renewal":             {func(context.Context, *lock.Client) { time.Sleep(time.Second) }, 4},
+	} {
+		t.Run(what, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, w *world) {
+				c := w.client()
+				must[*lock.Hold](t)(c.Acquire(t.Context(), "orders"))
+				if what == "a renewal" {
+					time.Sleep(9500 * time.Millisecond)
+				}
+				var asked atomic.Int32
+				w.answers(func(p *server.Peer, cmd string, args ...string) bool {
+					if cmd == "PING" || strings.EqualFold(cmd, "hello") {
+						return false
+					}
+					asked.Add(1)
+					p.WriteError("LOADING Redis is loading the dataset in memory")
+					return true
+				})
+				f.ask(t.Context(), c)
+				if n := asked.Load(); n != f.want {
+					t.Errorf("it was asked %d times, want %d", n, f.want)
+				}
+				w.answers(func(*server.Peer, string, ...string) bool { return false })
+			})
+		})
+	}
+}

@@ -2,6 +2,8 @@ package lock_test
 
 import (
 	"context"
+	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -100,6 +102,35 @@ func TestShutdown_ofASilentServer(t *testing.T) {
 		c.Close()
 		if d := time.Since(start); d > 6*time.Second {
 			t.Errorf("close took %v", d)
+		}
+	})
+}
+
+// The server has closed all connections of the pool. A request finds that out one by one,
+// without a pause.
+func TestRelease_ofAPoolOfClosedConnections(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		c := w.client()
+		var holds []*lock.Hold
+		for i := range 8 {
+			holds = append(holds, must[*lock.Hold](t)(c.Acquire(ctx, fmt.Sprint("orders ", i))))
+		}
+		var all sync.WaitGroup
+		for _, h := range holds[1:] { // at once, so each has a connection
+			all.Go(func() { h.Release(ctx) })
+		}
+		all.Wait()
+		open := w.open()
+		for _, l := range open {
+			l.lose.Store(true)
+		}
+		start := time.Now()
+		if err := holds[0].Release(ctx); err != nil {
+			t.Error(err)
+		}
+		if d := time.Since(start); len(open) < 7 || d > 20*time.Millisecond {
+			t.Errorf("it took %v with %d closed connections", d, len(open))
 		}
 	})
 }

@@ -30,7 +30,8 @@ type Client struct {
 	seed   uint64        // of the jitter
 	serial atomic.Uint64 // of the last request
 	hub    *hubs
-	shards atomic.Int32 // see publish.go
+	asked  atomic.Bool // for sharded channels
+	shards atomic.Bool // the servers have sharded channels
 
 	life context.Context    // ended by Close
 	end  context.CancelFunc // ends life
@@ -130,7 +131,6 @@ func boundedView(rdb *redis.Client) *redis.Client {
 func (c *Client) Close() error {
 	c.mu.Lock()
 	c.closed = true
-	c.dog.stop()
 	c.mu.Unlock()
 	c.end()
 	c.ops.Wait()
@@ -175,10 +175,6 @@ func call[T any](ctx context.Context, c *Client, f func(context.Context) (T, err
 		val T
 		err error
 	}
-	var zero T
-	if err := ctx.Err(); err != nil {
-		return zero, err
-	}
 	if c.direct {
 		val, err := f(ctx)
 		awaitEnd(ctx, err)
@@ -196,12 +192,11 @@ func call[T any](ctx context.Context, c *Client, f func(context.Context) (T, err
 	case <-ctx.Done():
 	}
 	timer := time.NewTimer(deadlineSlack) // f sees the end of ctx, too, unless it reads
-	defer timer.Stop()
 	select {
 	case r := <-ch:
 		return r.val, r.err
 	case <-timer.C:
-		return zero, ctx.Err()
+		return *new(T), ctx.Err()
 	}
 }
 

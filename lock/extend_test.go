@@ -11,6 +11,8 @@ import (
 	"time"
 	"weak"
 
+	"github.com/alicebob/miniredis/v2/server"
+
 	"github.com/holdfast-go/holdfast/lock"
 )
 
@@ -62,6 +64,85 @@ func TestExtend_leaseEndsOnTheWay(t *testing.T) {
 			})
 		})
 	}
+}
+
+// An extension ends with its hold. The client notifies the owner of the loss while a server
+// that is not ready makes the extension repeat. A later try would keep a lost lock from others.
+func TestExtend_stopsWithTheLoss(t *testing.T) {
+	for name, one := range map[string]struct {
+		opts  []lock.AcquireOption
+		after time.Duration // from the grant to the extension
+		end   func(*world)
+	}{
+		"found by a renewal": {nil, 9900 * time.Millisecond, func(w *world) { w.server.Del("orders") }},
+		"by the clock":       {[]lock.AcquireOption{lock.Lease(2 * time.Second)}, 1800 * time.Millisecond, func(*world) {}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, w *world) {
+				h := must[*lock.Hold](t)(w.client().Acquire(t.Context(), "orders", one.opts...))
+				time.Sleep(one.after)
+				var before, late atomic.Int32
+				w.answers(func(p *server.Peer, cmd string, args ...string) bool {
+					switch e := (entry{cmd: cmd, args: args}); {
+					case e.renews() == "" || args[5] != "60000":
+						return false
+					case closed(h.Lost()):
+						late.Add(1)
+						p.WriteInt(1)
+					default:
+						before.Add(1)
+						p.WriteError("TRYAGAIN not yet")
+					}
+					return true
+				})
+				one.end(w)
+				wantErr(t, "extend", h.Extend(t.Context(), time.Minute), lock.ErrLost)
+				if before.Load() < 2 || late.Load() > 0 {
+					t.Errorf("%d tries before the loss, want 2 or more; %d after it", before.Load(), late.Load())
+				}
+				if !h.Deadline().IsZero() {
+					t.Errorf("the hold goes on until %v", h.Deadline())
+				}
+				time.Sleep(time.Second)
+				if w.server.Exists("orders") {
+					t.Error("the lock is not free")
+				}
+			})
+		})
+	}
+}
+
+// The answer to an extension arrives at the instant of the deadline. The hold is lost,
+// whatever comes first: the answer, or the timer of the client.
+func TestExtend_answeredAtTheDeadline(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		c := w.client()
+		for i := range 50 { // the order at one instant is by chance
+			h := must[*lock.Hold](t)(c.Acquire(t.Context(), fmt.Sprint("orders ", i), lock.Lease(time.Second)))
+			time.Sleep(time.Until(h.Deadline()) - w.latency())
+			wantErr(t, "extend", h.Extend(t.Context(), time.Minute), lock.ErrLost)
+			if !closed(h.Lost()) || !h.Deadline().IsZero() {
+				t.Errorf("the hold goes on until %v", h.Deadline())
+			}
+		}
+	})
+}
+
+// An extension while another goroutine releases the hold says so, and that nothing is lost.
+func TestExtend_duringTheRelease(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		h := must[*lock.Hold](t)(w.client().Acquire(t.Context(), "orders"))
+		if err := h.Extend(t.Context(), time.Minute); err != nil { // the server has the script from here on
+			t.Fatal(err)
+		}
+		w.setLatency(100 * time.Millisecond)
+		released := make(chan error)
+		time.AfterFunc(10*time.Millisecond, func() { released <- h.Release(context.Background()) })
+		wantErr(t, "extend", h.Extend(t.Context(), time.Minute), lock.ErrNotHeld)
+		if err := <-released; err != nil || closed(h.Lost()) {
+			t.Errorf("release: %v; lost: %v", err, closed(h.Lost()))
+		}
+	})
 }
 
 // An extension that finds the hold lost tells everybody who works under it.

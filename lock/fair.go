@@ -108,11 +108,11 @@ func (c *Client) fairChannel(n names) string { return n.fairChannel + c.cfg.id }
 // channels.
 type place struct {
 	s     *state
-	first uint64       // serial of the first request
-	looks []look       // the last ones, oldest first
-	asks  bool         // a request of its own is under way
-	in    bool         // it may be on the server
-	told  chan handOff // holds the last one
+	first uint64                  // serial of the first request
+	looks [looksPerLease + 2]look // the last ones, latest first
+	asks  bool                    // a request of its own is under way
+	in    bool                    // it may be on the server
+	told  chan handOff            // holds the last one
 	gone  chan struct{}
 }
 
@@ -133,10 +133,8 @@ func (p *place) looked(serial uint64) {
 	if p.first == 0 {
 		p.first = serial
 	}
-	p.looks = append(p.looks, look{serial, time.Now()})
-	if len(p.looks) > looksPerLease+2 {
-		p.looks = slices.Delete(p.looks, 0, 1)
-	}
+	copy(p.looks[1:], p.looks[:])
+	p.looks[0] = look{serial, time.Now()}
 }
 
 // ask records a request of the owner itself, and returns whether the place may
@@ -221,10 +219,8 @@ func (s *state) turn(ctx context.Context, renewed bool, pttl time.Duration) (_ G
 	}
 	c.mu.Unlock()
 	var h handOff
-	handed := false
 	select {
 	case h = <-p.told:
-		handed = true
 	case <-p.gone:
 	case <-ctx.Done():
 	case <-c.life.Done():
@@ -232,7 +228,7 @@ func (s *state) turn(ctx context.Context, renewed bool, pttl time.Duration) (_ G
 	if ctx.Err() != nil || c.life.Err() != nil {
 		return Grant{}, nil, false
 	}
-	if handed && renewed && c.cfg.acks == 0 {
+	if renewed && c.cfg.acks == 0 {
 		if g, cur := s.adopt(h); cur != nil {
 			return g, cur, false
 		}
@@ -242,17 +238,19 @@ func (s *state) turn(ctx context.Context, renewed bool, pttl time.Duration) (_ G
 
 // adopt enters a hold that was handed to the owner. It lasts for the rest of the
 // place, and at most for its lease, counted from the send of the request that the
-// hand-off names. The watchdog renews it at once. Without enough time left it returns no
-// hold: then the owner sends a request.
+// hand-off names. The watchdog renews it at once. Without a hand-off, or enough time left, it
+// returns no hold: then the owner sends a request.
 func (s *state) adopt(h handOff) (Grant, *holding) {
 	c := s.c
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	i := slices.IndexFunc(s.place.looks, func(l look) bool { return l.serial == h.serial })
-	if i < 0 {
-		return Grant{}, nil
+	var sent time.Time // long ago without a look
+	for _, l := range s.place.looks {
+		if l.serial == h.serial {
+			sent = l.sent
+		}
 	}
-	sent, lease := s.place.looks[i].sent, min(c.placeLease(), c.cfg.lease)
+	lease := min(c.placeLease(), c.cfg.lease)
 	if time.Until(sent.Add(lease)) < lease/4 {
 		return Grant{}, nil
 	}
@@ -299,7 +297,6 @@ func (l *line) run(pttl time.Duration) {
 		l.c.hub.wakeUp(handed)
 	}
 	timer := time.NewTimer(l.pause(pttl))
-	defer timer.Stop()
 	for {
 		freed.woken = false
 		select {

@@ -303,3 +303,22 @@ func TestFair_releaseWakesAWaiterOutsideTheQueue(t *testing.T) {
 		time.Sleep(time.Second)
 	})
 }
+
+// A hold that was handed on is one hold: its release ends it, and nothing renews it after.
+func TestFair_releaseOfAHandOff(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		first, second := w.client().NewFairLock("orders"), w.client().NewFairLock("orders")
+		h := must[*lock.Hold](t)(first.Acquire(ctx))
+		time.AfterFunc(3*time.Second, func() { h.Release(ctx) })
+		h2 := must[*lock.Hold](t)(second.Acquire(ctx))
+		if err := h2.Release(ctx); err != nil || w.server.Exists("orders") {
+			t.Errorf("release: %v; held: %v", err, w.server.Exists("orders"))
+		}
+		time.Sleep(time.Minute)
+		if cause := context.Cause(h2.Context()); cause != lock.ErrNotHeld || closed(h2.Lost()) {
+			t.Errorf("the hold ended with %v; lost: %v", cause, closed(h2.Lost()))
+		}
+		wantErr(t, "second release", h2.Release(ctx), lock.ErrNotHeld)
+	})
+}

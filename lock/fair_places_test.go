@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -176,4 +177,40 @@ func TestFair_aClientWithSeveralPlacesDies(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A client that polls often does not shorten the life of the queue. A waiter that polls
+// seldom keeps its place.
+func TestFair_aShortPollCostsNobodyThePlace(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		start := time.Now()
+		h := must[*lock.Hold](t)(w.client().NewFairLock("orders").Acquire(ctx))
+		var order []string
+		var all sync.WaitGroup
+		wait := func(name string, opts ...lock.Option) {
+			l := w.client(opts...).NewFairLock("orders")
+			all.Go(func() {
+				h, err := l.Acquire(ctx)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				order = append(order, name)
+				h.Release(ctx)
+			})
+		}
+		wait("seldom", lock.WithSafetyPoll(10*time.Second))
+		time.Sleep(time.Second)
+		_, err := w.client().NewFairLock("orders").Acquire(ctx, lock.Wait(300*time.Millisecond)) // 6s of its own
+		wantErr(t, "a short wait", err, lock.ErrBusy)
+		time.Sleep(time.Until(start.Add(7400 * time.Millisecond)))
+		wait("late")
+		time.Sleep(50 * time.Millisecond)
+		h.Release(ctx)
+		all.Wait()
+		if !slices.Equal(order, []string{"seldom", "late"}) {
+			t.Errorf("granted in the order %v", order)
+		}
+	})
 }

@@ -315,6 +315,9 @@ func TestReplicaAcks_theWaitEndsFirst(t *testing.T) {
 		l := w.client(lock.WithReplicaAcks(1, 50*time.Millisecond)).NewLock("orders", "a")
 		_, err := l.TryLock(ctx) // it has a connection then, and the server the scripts
 		wantErr(t, "a try", err, lock.ErrAcks)
+		if w.server.Exists("orders") {
+			t.Error("the lock is not free when the call returns")
+		}
 		_, err = l.TryLock(ctx, lock.Wait(30*time.Millisecond))
 		wantErr(t, "a short wait", err, lock.ErrAcks)
 		if locked := must[bool](t)(l.IsLocked(ctx)); locked {

@@ -23,18 +23,35 @@ import (
 func TestClient_forgetsWhatIsLeftToTheLease(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		ctx := t.Context()
-		c := w.client()
+		c, brief := w.client(), w.client(lock.WithUnlockTimeout(100*time.Millisecond))
 		var owners []weak.Pointer[byte]
 		for i := range 20 {
 			owner := strings.Repeat(string(rune('A'+i)), 1000)
 			owners = append(owners, weak.Make(unsafe.StringData(owner)))
 			must[lock.Grant](t)(c.NewLock("orders-"+strconv.Itoa(i), owner).Lock(ctx, lock.Lease(time.Second)))
 		}
+		for i := range 20 { // these are released long before the end
+			owner := strings.Repeat(string(rune('a'+i)), 1000)
+			owners = append(owners, weak.Make(unsafe.StringData(owner)))
+			l := c.NewLock("released-"+strconv.Itoa(i), owner)
+			must[lock.Grant](t)(l.Lock(ctx, lock.Lease(time.Hour)))
+			must[int](t)(l.Unlock(ctx))
+		}
+		for i := range 20 { // the server answers these releases after their callers have gone
+			owner := strings.Repeat(string(rune('A'+i)), 1001)
+			owners = append(owners, weak.Make(unsafe.StringData(owner)))
+			l := brief.NewLock("unknown-"+strconv.Itoa(i), owner)
+			must[lock.Grant](t)(l.Lock(ctx, lock.Lease(10*time.Second)))
+			w.hung.Store(true)
+			_, err := l.Unlock(ctx)
+			wantErr(t, "unlock", err, lock.ErrUnknown)
+			w.hung.Store(false)
+		}
 		again := c.NewLock("left", "a")
 		must[lock.Grant](t)(again.Lock(ctx, lock.Lease(time.Second)))
 		time.Sleep(time.Minute)
 		if left := inUse(owners); left > 2 { // connections may know the last one
-			t.Errorf("%d of 20 owners are in use a minute after their leases", left)
+			t.Errorf("%d of 60 owners are in use a minute after their leases", left)
 		}
 		must[lock.Grant](t)(again.Lock(ctx))
 	})

@@ -134,17 +134,18 @@ func (h *GroupHold) Extend(ctx context.Context, d time.Duration) error {
 		}
 	}
 	wg.Wait()
-	failed := 0
+	extended := 0
 	for i, err := range errs {
-		if err != nil {
-			failed++
+		if err == nil {
+			extended++
+		} else {
 			errs[i] = fmt.Errorf("extend member %d: %w", i, err)
 		}
 	}
-	if len(errs)-failed < h.g.need {
-		return errors.Join(errs...)
+	if extended >= h.g.need {
+		return nil
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // raise gives a nested acquire its lease, or the watchdog's for 0. Its request finds a loss.
@@ -186,7 +187,7 @@ func (h *Hold) setRenewed(on bool) {
 	c := h.s.c
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if h.s.cur != h.cur || h.cur.ended || h.cur.renewed == on {
+	if !h.s.has(h.cur) || h.cur.renewed == on {
 		return
 	}
 	h.cur.renewed, h.s.due = on, time.Now().Add(c.cfg.lease/3)
@@ -281,7 +282,6 @@ func (h *GroupHold) releaseMembers(ctx context.Context, patience time.Duration, 
 	}
 	h.mu.Unlock()
 	timer := time.NewTimer(patience)
-	defer timer.Stop()
 	free, late := len(h.holds)-left, false
 	for left > 0 && !(late && free >= need) {
 		select {

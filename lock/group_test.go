@@ -3,10 +3,13 @@ package lock_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/alicebob/miniredis/v2/server"
 
 	"github.com/holdfast-go/holdfast/lock"
 )
@@ -184,6 +187,137 @@ func TestGroup_acquire(t *testing.T) {
 		}
 		time.Sleep(5 * time.Second)
 		wantErr(t, "the lease has ended", h.Release(ctx), lock.ErrLost)
+	})
+}
+
+// An extension succeeds if enough members are extended, and not with one less.
+func TestGroup_extendsEnough(t *testing.T) {
+	for lost := range 3 {
+		t.Run(fmt.Sprint(lost, " are lost"), func(t *testing.T) {
+			inBoth(t, func(t *testing.T, s *servers, g *lock.Group, need int) {
+				h := must[*lock.GroupHold](t)(g.Acquire(t.Context()))
+				for _, w := range s.worlds[:lost] {
+					w.server.Del("orders")
+				}
+				err := h.Extend(t.Context(), time.Hour)
+				if 3-lost >= need {
+					if err != nil || h.Remaining() < 59*time.Minute {
+						t.Errorf("%v, %v remain", err, h.Remaining())
+					}
+					return
+				}
+				wantErr(t, "extend", err, lock.ErrLost)
+				if !closed(h.Lost()) {
+					t.Error("the loss was not notified")
+				}
+			})
+		})
+	}
+}
+
+// The options have defaults: a round in 200ms on average, and 100ms for a member of a RedLock.
+func TestGroup_defaults(t *testing.T) {
+	inBubbles(t, 3, func(t *testing.T, s *servers) {
+		ctx := t.Context()
+		g := lock.NewRedLock(lock.GroupOptions{}, s.members()...)
+		s.worlds[0].occupy("orders")
+		s.worlds[1].occupy("orders")
+		before := s.worlds[0].count("EVALSHA")
+		_, err := g.Acquire(ctx, lock.Wait(20*time.Second))
+		wantErr(t, "wait", err, lock.ErrBusy)
+		if n := s.worlds[0].count("EVALSHA") - before; n < 80 || n > 120 {
+			t.Errorf("%d rounds in 20s", n)
+		}
+		s.worlds[2].hung.Store(true)
+		start := time.Now()
+		_, err = g.TryAcquire(ctx)
+		wantErr(t, "try", err, lock.ErrBusy)
+		if d := time.Since(start); d < 100*time.Millisecond || d > 110*time.Millisecond {
+			t.Errorf("a member without an answer took %v", d)
+		}
+		s.worlds[2].hung.Store(false)
+	})
+}
+
+// A round fails, and a member that was granted does not answer its release. The error says
+// both, and no other round follows.
+func TestMultiLock_unknownGiveBack(t *testing.T) {
+	inBubbles(t, 2, func(t *testing.T, s *servers) {
+		s.worlds[1].occupy("orders")
+		s.worlds[1].answers(func(*server.Peer, string, ...string) bool {
+			s.worlds[0].hung.Store(true)
+			return false
+		})
+		_, err := lock.NewMultiLock(options(1), s.members()...).Acquire(t.Context())
+		if !errors.Is(err, lock.ErrBusy) || !errors.Is(err, lock.ErrUnknown) {
+			t.Errorf("%v, want ErrBusy and ErrUnknown", err)
+		}
+		s.worlds[0].hung.Store(false)
+	})
+}
+
+// The lease of the first member ends while the others are asked. That is no grant.
+func TestMultiLock_leaseEndsDuringTheRound(t *testing.T) {
+	inBubbles(t, 3, func(t *testing.T, s *servers) {
+		for _, w := range s.worlds {
+			w.setLatency(40 * time.Millisecond)
+		}
+		_, err := lock.NewMultiLock(options(1), s.members()...).TryAcquire(t.Context(), lock.Lease(100*time.Millisecond))
+		wantErr(t, "try", err, lock.ErrBusy)
+		time.Sleep(time.Second)
+		if n := s.held(); n != 0 {
+			t.Errorf("%d members are held", n)
+		}
+	})
+}
+
+// Only a fair lock has a queue, so that a client without one can share all others.
+func TestFair_onlyIfAskedFor(t *testing.T) {
+	inBubbles(t, 1, func(t *testing.T, s *servers) {
+		ctx, w, c := t.Context(), s.worlds[0], s.clients[0]
+		w.occupy("orders")
+		for name, acquire := range map[string]func() error{
+			"Acquire":    func() error { _, err := c.Acquire(ctx, "orders", lock.Wait(2*time.Second)); return err },
+			"TryAcquire": func() error { _, err := c.TryAcquire(ctx, "orders"); return err },
+			"TryLock":    func() error { _, err := c.NewLock("orders", "a").TryLock(ctx, lock.Wait(2*time.Second)); return err },
+			"MultiLock": func() error {
+				_, err := lock.NewMultiLock(options(1), s.members()...).TryLock(ctx, lock.Wait(2*time.Second))
+				return err
+			},
+			"RedLock": func() error { _, err := lock.NewRedLock(options(1), s.members()...).TryLock(ctx); return err },
+		} {
+			wantErr(t, name, acquire(), lock.ErrBusy)
+			if n := w.count("holdfast_fair"); n > 0 {
+				t.Fatalf("%s sent %d requests of a fair lock", name, n)
+			}
+		}
+	})
+}
+
+// The context of an acquire ends. Its error is certain if all members have answered, and
+// unknown if one has not.
+func TestGroup_contextEnds(t *testing.T) {
+	inBoth(t, func(t *testing.T, s *servers, g *lock.Group, need int) {
+		for _, w := range s.worlds {
+			w.occupy("orders")
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		defer cancel()
+		_, err := g.Acquire(ctx)
+		wantErr(t, "all members are busy", err, context.DeadlineExceeded)
+		for _, w := range s.worlds {
+			w.vacate("orders")
+			w.hung.Store(true)
+		}
+		ctx, cancel = context.WithTimeout(t.Context(), 50*time.Millisecond)
+		defer cancel()
+		_, err = g.Acquire(ctx)
+		if !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, lock.ErrUnknown) {
+			t.Errorf("no member answers: %v", err)
+		}
+		for _, w := range s.worlds {
+			w.hung.Store(false)
+		}
 	})
 }
 

@@ -66,11 +66,7 @@ var errNoWork = errors.New("lock: no work to do under the lock")
 func (h *Hold) do(ctx context.Context, work func(context.Context, *Hold) error) (err error) {
 	h.parent = ctx // no caller has its context yet
 	defer func() {
-		switch released := h.Release(ctx); {
-		case released == nil || h.isReleased(released):
-		case err == nil:
-			err = released
-		default:
+		if released := h.Release(ctx); released != nil && !h.isReleased(released) {
 			err = errors.Join(err, released)
 		}
 	}()
@@ -138,13 +134,7 @@ func (h *Hold) Context() context.Context {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.ctx == nil {
-		ctx, cancel := context.WithCancelCause(h.parent)
-		if remove, cause := h.s.onEnd(h.cur, cancel); cause != nil {
-			cancel(cause)
-		} else {
-			context.AfterFunc(ctx, remove)
-		}
-		h.ctx = ctx
+		h.ctx = h.s.during(h.parent, h.cur)
 	}
 	return h.ctx
 }
@@ -167,7 +157,7 @@ func (h *Hold) Token() uint64 { return h.cur.token }
 func (h *Hold) Deadline() time.Time {
 	h.s.c.mu.Lock()
 	defer h.s.c.mu.Unlock()
-	if h.s.cur != h.cur || h.cur.ended {
+	if !h.s.has(h.cur) {
 		return time.Time{}
 	}
 	return h.cur.until

@@ -443,3 +443,23 @@ func TestHold_withoutAToken(t *testing.T) {
 		}
 	})
 }
+
+// The context of work ends with that of Do. That of a hold by Acquire does not.
+func TestDo_endsWithItsContext(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		c := w.client()
+		ctx, cancel := context.WithCancel(t.Context())
+		h := must[*lock.Hold](t)(c.Acquire(ctx, "other"))
+		err := c.Do(ctx, "orders", func(work context.Context, _ *lock.Hold) error {
+			cancel()
+			select {
+			case <-work.Done():
+			case <-time.After(time.Second):
+			}
+			return work.Err()
+		})
+		if !errors.Is(err, context.Canceled) || h.Context().Err() != nil {
+			t.Errorf("do: %v; the context of another hold: %v", err, h.Context().Err())
+		}
+	})
+}

@@ -52,8 +52,9 @@ func isBroken(err error) bool {
 // errNonsense: something on the way does not speak the protocol of the lock.
 var errNonsense = errors.New("lock: no answer of a lock's script")
 
-// errOverruled ends the tries of a give-back that a later request has overruled.
-var errOverruled = errors.New("lock: a later request has come")
+// errOverruled ends the tries of a request that the owner's later requests, or the end of its
+// hold, have made void.
+var errOverruled = errors.New("lock: the request is void by now")
 
 // forever is no time.
 var forever = time.Unix(1<<40, 0)
@@ -105,7 +106,6 @@ func persist[T any](ctx context.Context, c *Client, until time.Time, isEnough fu
 // sleep returns false if ctx has ended, or closed is closed, before d has passed.
 func sleep(ctx context.Context, closed <-chan struct{}, d time.Duration) bool {
 	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
 	case <-timer.C:
 		return true

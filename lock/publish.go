@@ -40,19 +40,11 @@ var (
 // first acquire of a client.
 const shardsPatience = 100 * time.Millisecond
 
-// The states of a client's answer to the question for sharded channels.
-const (
-	shardsUnknown int32 = iota
-	shardsAsked
-	shardsNone
-	shardsKnown
-)
-
 // script returns a notifying script for the servers of the client. Until the servers have
 // said that they have sharded channels, the client notifies all nodes. Waiters on sharded
 // channels find a free lock when they poll.
 func (c *Client) script(n notifying) *redis.Script {
-	if c.shards.Load() == shardsKnown {
+	if c.shards.Load() {
 		return n.sharded
 	}
 	return n.plain
@@ -62,7 +54,7 @@ func (c *Client) script(n notifying) *redis.Script {
 // at most shardsPatience. It asks before the first request, because a concurrent
 // request would make the order of connections random.
 func (c *Client) learnShards(ctx context.Context, name string) {
-	if _, ok := c.rdb.(*redis.ClusterClient); !ok || !c.shards.CompareAndSwap(shardsUnknown, shardsAsked) {
+	if _, ok := c.rdb.(*redis.ClusterClient); !ok || c.asked.Swap(true) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, shardsPatience)
@@ -91,10 +83,6 @@ func (c *Client) askSharded(ctx context.Context, key string) (bool, error) {
 		info, _ := command.([]any)
 		return len(info) > 0 && info[0] == "spublish"
 	})
-	if has {
-		c.shards.Store(shardsKnown)
-	} else {
-		c.shards.Store(shardsNone)
-	}
+	c.shards.Store(has)
 	return has, nil
 }

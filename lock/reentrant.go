@@ -182,18 +182,13 @@ func (l *Reentrant) Token() uint64 {
 // keeps the context until then. For many pieces of work under one hold, give
 // each a parent that ends with it.
 func (l *Reentrant) Context(parent context.Context) context.Context {
-	ctx, cancel := context.WithCancelCause(parent)
 	l.c.mu.Lock()
 	s := l.c.states[l.key]
 	l.c.mu.Unlock()
 	if s == nil {
-		cancel(ErrNotHeld)
-	} else if remove, cause := s.onEnd(nil, cancel); cause != nil {
-		cancel(cause)
-	} else {
-		context.AfterFunc(ctx, remove)
+		s = &state{c: l.c} // without a hold
 	}
-	return ctx
+	return s.during(parent, nil)
 }
 
 // HoldCount asks the server how often this owner holds the lock.

@@ -29,25 +29,21 @@ func (s *state) takeBack(r *request, hasty bool) (confirmed bool) {
 	s.c.mu.Lock()
 	g := &giveBack{serial: s.c.serial.Add(1), hold: r.hold, left: r.count - 1, until: time.Now().Add(max(r.lease, noteTime))}
 	s.open = g
-	s.refs++
+	s.use()
 	s.c.mu.Unlock()
 	done := make(chan bool, 1)
-	s.c.ops.Go(func() {
+	go func() {
+		defer s.leave()
 		_, err := s.send(context.Background(), time.Now().Add(s.c.cfg.unlockTimeout), g)
 		done <- err == nil
 		if err != nil {
 			s.repeat(g)
 		}
-		s.c.mu.Lock()
-		s.refs--
-		s.drop()
-		s.c.mu.Unlock()
-	})
+	}()
 	if hasty {
 		return false
 	}
 	timer := time.NewTimer(s.c.cfg.grace())
-	defer timer.Stop()
 	select {
 	case confirmed = <-done:
 	case <-timer.C:
@@ -213,14 +209,11 @@ func (s *state) released(g *giveBack, found bool, err error) (after func(), _ er
 			after = cur.end(ErrUnknown)
 		}
 		if s.open == g && !s.c.closed {
-			s.refs++
-			s.c.ops.Go(func() {
+			s.use()
+			go func() {
+				defer s.leave()
 				s.repeat(g)
-				s.c.mu.Lock()
-				s.refs--
-				s.drop()
-				s.c.mu.Unlock()
-			})
+			}()
 		}
 		return after, unknown("release lock", err)
 	}

@@ -33,16 +33,7 @@ func (w *watchdog) watch(s *state, on bool) {
 	default:
 		w.count--
 		s.watched = false
-		if w.count == 0 {
-			w.stop()
-		}
-	}
-}
-
-func (w *watchdog) stop() {
-	if w.armed {
-		w.timer.Stop()
-		w.armed = false
+		w.armed = w.armed && w.count > 0 // a timer without a renewal fires once more, for nothing
 	}
 }
 
@@ -93,13 +84,7 @@ func (c *Client) renewDue() {
 	c.mu.Unlock()
 	defer c.ops.Done()
 
-	// The order of a map must not show on the wire.
-	slices.SortFunc(batch, func(a, b *renewal) int {
-		if n := strings.Compare(a.s.names.lock, b.s.names.lock); n != 0 {
-			return n
-		}
-		return strings.Compare(a.s.field, b.s.field)
-	})
+	slices.SortFunc(batch, func(a, b *renewal) int { return a.s.compare(b.s) })
 	for _, node := range c.byNode(batch) {
 		c.ops.Go(func() { c.renewAt(node) })
 	}
@@ -150,7 +135,7 @@ func (c *Client) renewAt(batch []*renewal) {
 		s := r.s
 		s.renewing = false
 		switch {
-		case s.cur != r.cur || r.cur.ended:
+		case !s.has(r.cur):
 			// Released or lost meanwhile: the answer is about the past.
 			if r.held && r.cur.cause == ErrLost { // it keeps a lost lock from others
 				after = append(after, func() { s.takeBack(&request{hold: r.cur.id, count: 1, lease: r.lease}, true) })
@@ -160,8 +145,7 @@ func (c *Client) renewAt(batch []*renewal) {
 			after = append(after, func() { c.cfg.observer.RenewDone(s.key.name, s.key.owner, r.err) })
 		case r.held:
 			s.due = r.sent.Add(c.cfg.lease / 3)
-			r.cur.raise(r.sent, r.lease)
-			s.settle()
+			r.cur.raise(r.sent, r.lease) // the timer of the state fires early, and looks
 			after = append(after, func() { c.cfg.observer.RenewDone(s.key.name, s.key.owner, nil) })
 		default:
 			after = append(after, s.lose())
@@ -188,58 +172,65 @@ func (c *Client) rearm() {
 	}
 }
 
-// extend makes the holding cur, or the current one, last for at least d from now.
+// extend makes the holding cur, or the current one, last for at least d from now. It ends
+// with the holding: no try follows a loss, and no late answer raises the lease.
 func (s *state) extend(ctx context.Context, cur *holding, d time.Duration) error {
-	switch {
-	case d < time.Millisecond:
-		return fmt.Errorf("lock: an extension by %v is below 1ms", d)
-	case d > leaseMax:
-		return fmt.Errorf("lock: an extension by %v is above 100 years", d)
+	if err := checkLease(d, time.Millisecond); err != nil {
+		return err
 	}
 	op, cancel := s.c.withDone(ctx)
 	defer cancel()
-	s.expire() // what is over by the clock is over, though its timer may run only later
 	s.c.mu.Lock()
 	held := s.cur
-	lost, ended := s.isLost(), s.cur == nil || cur != nil && s.cur != cur
 	s.c.mu.Unlock()
-	switch {
-	case ended:
-		return fmt.Errorf("extend lock: %w", ErrNotHeld)
-	case lost:
-		return fmt.Errorf("extend lock: %w", ErrLost)
+	if held == nil || cur != nil && held != cur {
+		return errNotExtended
 	}
 	r := &renewal{s: s, cur: held, lease: d}
 	_, err := persist(op, s.c, time.Now().Add(s.c.cfg.unlockTimeout), func(int, error) bool { return false }, func(ctx context.Context) (struct{}, error) {
+		s.expire() // what is over by the clock is over, though its timer may run only later
+		s.c.mu.Lock()
+		over := !s.has(held)
+		s.c.mu.Unlock()
+		if over {
+			return struct{}{}, errOverruled
+		}
 		s.c.sendRenewals(ctx, []*renewal{r})
 		return struct{}{}, r.err
 	})
-	if err != nil {
-		err = unknown("extend lock", err)
-		switch {
-		case ctx.Err() != nil:
-			return errors.Join(ctx.Err(), ErrUnknown)
-		case s.c.life.Err() != nil:
-			return errors.Join(ErrClosed, ErrUnknown)
-		}
-		return err
-	}
+	s.expire()
 	after := func() {}
 	s.c.mu.Lock()
-	current := s.cur == held && !held.ended
-	if current && r.held {
+	current := s.has(held)
+	switch {
+	case !current || err != nil:
+	case r.held:
 		held.raise(r.sent, d)
-		s.settle()
-	} else if current {
+	default:
 		after = s.lose()
 	}
+	lost := held.cause == ErrLost
 	s.c.mu.Unlock()
 	after()
-	if !current && r.held && held.cause == ErrLost { // it keeps a lost lock from others
+	switch {
+	case lost && !current && (r.held || r.err != nil): // it keeps a lost lock from others
 		s.takeBack(&request{hold: held.id, count: 1, lease: d}, true)
+		return errExtendLost
+	case lost:
+		return errExtendLost
+	case !current:
+		return errNotExtended
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return errors.Join(ctx.Err(), ErrUnknown)
+	case s.c.life.Err() != nil:
+		return errors.Join(ErrClosed, ErrUnknown)
 	}
-	if !current || !r.held {
-		return fmt.Errorf("extend lock: %w", ErrLost)
-	}
-	return nil
+	return unknown("extend lock", err)
 }
+
+var (
+	errNotExtended = fmt.Errorf("extend lock: %w", ErrNotHeld)
+	errExtendLost  = fmt.Errorf("extend lock: %w", ErrLost)
+)

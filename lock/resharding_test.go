@@ -111,8 +111,13 @@ func TestResharding(t *testing.T) {
 				if err := h.Extend(ctx, time.Minute); err != nil {
 					t.Errorf("extend: %v", err)
 				}
-				got := make(chan *lock.Hold, 1)
-				go func() { got <- must[*lock.Hold](t)(acquire(lock.Wait(30 * time.Second))) }()
+				var waiter *lock.Hold
+				waited := make(chan error, 1)
+				go func() {
+					h, err := acquire(lock.Wait(30 * time.Second))
+					waiter = h
+					waited <- err
+				}()
 				if err := h.Release(ctx); err != nil {
 					t.Errorf("release: %v", err)
 				}
@@ -125,7 +130,10 @@ func TestResharding(t *testing.T) {
 					s.moveKeys(slot)
 					s.finish(slot)
 				}
-				if err := (<-got).Release(ctx); err != nil {
+				if err := <-waited; err != nil {
+					t.Fatalf("wait: %v", err)
+				}
+				if err := waiter.Release(ctx); err != nil {
 					t.Errorf("release of the waiter: %v", err)
 				}
 				if kind == "plain" {

@@ -126,9 +126,6 @@ func (s *state) sendAcquire(ctx context.Context, r *request) (acquireReply, erro
 		script = c.script(fairAcquireScript)
 		keys, args = s.fairRequest(r)
 	}
-	if err := ctx.Err(); err != nil {
-		return acquireReply{}, err
-	}
 	r.underway.Add(1)
 	return call(ctx, c, func(ctx context.Context) (acquireReply, error) {
 		defer r.underway.Add(-1)
@@ -154,9 +151,9 @@ func evaluate(ctx context.Context, rdb redis.Scripter, script *redis.Script, key
 
 // isMigrating reports whether the slot of the lock migrates. Until it has, no server takes a
 // script with a key that is not there. A script of the lock alone is executed.
-func isMigrating(err error) bool { return err != nil && redis.HasErrorPrefix(err, "TRYAGAIN") }
+func isMigrating(err error) bool { return redis.HasErrorPrefix(err, "TRYAGAIN") }
 
-func isNoScript(err error) bool { return err != nil && redis.HasErrorPrefix(err, "NOSCRIPT") }
+func isNoScript(err error) bool { return redis.HasErrorPrefix(err, "NOSCRIPT") }
 
 // acquireAndWait sends the script and WAIT over one connection, because WAIT
 // concerns the writes of its own connection.
@@ -171,18 +168,10 @@ func (c *Client) acquireAndWait(ctx context.Context, script *redis.Script, keys 
 		return acquireReply{}, err
 	}
 	reply, err := c.acquireAndWaitAt(ctx, master, script, keys, args, r)
-	if !redis.HasErrorPrefix(err, "MOVED") {
-		return reply, err
+	if redis.HasErrorPrefix(err, "MOVED") { // the client of one node follows no redirection, but the next try does
+		cluster.ReloadState(ctx)
 	}
-	// The client of a single node follows no redirection. ForEachMaster asks for
-	// the slots anew.
-	if err := cluster.ForEachMaster(ctx, func(context.Context, *redis.Client) error { return nil }); err != nil {
-		return acquireReply{}, err
-	}
-	if master, err = cluster.MasterForKey(ctx, keys[0]); err != nil {
-		return acquireReply{}, err
-	}
-	return c.acquireAndWaitAt(ctx, master, script, keys, args, r)
+	return reply, err
 }
 
 // acquireAndWaitAt is acquireAndWait on one server.
@@ -297,9 +286,7 @@ func (c *Client) sendRenewals(ctx context.Context, batch []*renewal) {
 				cmds[i] = renewScript.Eval(ctx, again, keys(r), args(r)...)
 			}
 		}
-		if again.Len() > 0 {
-			_, _ = again.Exec(ctx)
-		}
+		_, _ = again.Exec(ctx)
 		answers := make([]answer, len(batch))
 		for i, cmd := range cmds {
 			answers[i].held, answers[i].err = parseFound(cmd)

@@ -1,7 +1,6 @@
 package lock
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,9 +29,7 @@ func (c *Client) Shutdown(ctx context.Context) error {
 	}
 	c.mu.Unlock()
 	c.end()
-	slices.SortFunc(states, func(a, b *state) int {
-		return cmp.Or(cmp.Compare(a.key.name, b.key.name), cmp.Compare(a.key.owner, b.key.owner))
-	})
+	slices.SortFunc(states, (*state).compare)
 
 	errs := make([]error, len(states))
 	room := make(chan struct{}, shutdownWorkers)

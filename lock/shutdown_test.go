@@ -231,3 +231,18 @@ func TestShutdown_cannotTakeAnAcquireBack(t *testing.T) {
 		wantErr(t, "shutdown", c.Shutdown(t.Context()), lock.ErrUnknown)
 	})
 }
+
+// No server answers a Shutdown. The caller may repeat it, and the lock is free then.
+func TestShutdown_again(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		c := w.clientOn(w.redis(noRetries), lock.WithUnlockTimeout(time.Second))
+		must[*lock.Hold](t)(c.Acquire(ctx, "orders"))
+		w.hung.Store(true)
+		wantErr(t, "shutdown", c.Shutdown(ctx), lock.ErrUnknown)
+		w.hung.Store(false)
+		if err := c.Shutdown(ctx); err != nil || w.server.Exists("orders") {
+			t.Errorf("again: %v; held: %v", err, w.server.Exists("orders"))
+		}
+	})
+}

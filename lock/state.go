@@ -1,8 +1,10 @@
 package lock
 
 import (
+	"cmp"
+	"context"
+	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -83,6 +85,14 @@ func margin(lease time.Duration) time.Duration {
 // serverEnd is the latest end of the lease on the server.
 func (h *holding) serverEnd() time.Time { return h.until.Add(margin(h.span)) }
 
+// compare orders states. The order of a map must show neither on the wire nor to an observer.
+func (s *state) compare(b *state) int {
+	return cmp.Or(strings.Compare(s.key.name, b.key.name), strings.Compare(s.key.owner, b.key.owner))
+}
+
+// has reports whether the owner still has a holding. The caller holds mu.
+func (s *state) has(cur *holding) bool { return s.cur == cur && !cur.ended }
+
 // isHeld reports whether the owner has holds that are not lost. The caller holds mu.
 func (s *state) isHeld() bool { return s.cur != nil && !s.cur.ended }
 
@@ -149,7 +159,7 @@ func (c *Client) enterCall(name string, fair bool) (*state, error) {
 		c.calls[name] = calls
 	}
 	number := calls.take()
-	s := c.newState(stateKey{name, callPrefix + strconv.FormatUint(number, 10)}, n)
+	s := c.newState(stateKey{name, fmt.Sprint(callPrefix, number)}, n)
 	s.number, s.fair = number, fair
 	s.use()
 	return s, nil
@@ -226,9 +236,7 @@ func (s *state) settle() {
 		next = s.open.until
 	}
 	switch {
-	case next.IsZero() && s.timer != nil:
-		s.timer.Stop()
-	case next.IsZero():
+	case next.IsZero(): // a timer that fires early looks, and sets itself again
 	case s.timer == nil:
 		s.timer = time.AfterFunc(time.Until(next), s.expire)
 	default:
@@ -265,9 +273,9 @@ func (s *state) loseByClock() (after func()) {
 	if !s.late || s.c.closed {
 		return tell
 	}
-	s.c.ops.Add(1)
+	s.use()
 	return func() {
-		defer s.c.ops.Done()
+		defer s.leave()
 		tell()
 		s.takeBack(&request{hold: cur.id, count: 1, lease: noteTime}, true)
 	}
@@ -301,9 +309,6 @@ func (s *state) endAsLost(cur *holding) (after func()) {
 // end marks the holding as over. The caller holds mu, and calls after, which
 // notifies the listeners in order, without it.
 func (h *holding) end(cause error) (after func()) {
-	if h.ended {
-		return func() {}
-	}
 	h.ended, h.cause = true, cause
 	enders, n := h.enders, h.nextEnd
 	h.enders = nil
@@ -342,6 +347,17 @@ func (s *state) onEnd(cur *holding, f func(cause error)) (remove func(), cause e
 	}, nil
 }
 
+// during returns a context that ends with parent, or with a holding; nil for the current one.
+func (s *state) during(parent context.Context, cur *holding) context.Context {
+	ctx, cancel := context.WithCancelCause(parent)
+	if remove, cause := s.onEnd(cur, cancel); cause != nil {
+		cancel(cause)
+	} else {
+		context.AfterFunc(ctx, remove)
+	}
+	return ctx
+}
+
 // taken is a holding before a request.
 type taken struct {
 	s   *state
@@ -358,7 +374,7 @@ func (c *Client) holdings(name string) []taken {
 			held = append(held, taken{s, s.cur})
 		}
 	}
-	slices.SortFunc(held, func(a, b taken) int { return strings.Compare(a.s.key.owner, b.s.key.owner) })
+	slices.SortFunc(held, func(a, b taken) int { return a.s.compare(b.s) })
 	return held
 }
 
@@ -367,7 +383,7 @@ func (c *Client) forced(held []taken) {
 	for _, t := range held {
 		after := func() {}
 		c.mu.Lock()
-		if t.s.cur == t.cur && !t.cur.ended {
+		if t.s.has(t.cur) {
 			after = t.s.lose()
 			t.s.drop()
 		}

@@ -186,7 +186,6 @@ func (h *hub) changed() {
 // run is the writer. It ends after a while without a waiter, or with the client.
 func (h *hub) run() {
 	timer := time.NewTimer(0)
-	defer timer.Stop()
 	var idleSince, retryAt time.Time
 	backoff := hubBackoff
 	for {
@@ -197,6 +196,11 @@ func (h *hub) run() {
 		h.mu.Unlock()
 
 		now := time.Now()
+		if !idle {
+			idleSince = time.Time{}
+		} else if idleSince.IsZero() {
+			idleSince = now
+		}
 		next := hubQuiet
 		switch {
 		case h.c.life.Err() != nil:
@@ -214,9 +218,6 @@ func (h *hub) run() {
 				backoff = hubBackoff
 			}
 			continue
-		case idle && idleSince.IsZero():
-			idleSince = now
-			continue
 		case idle && now.Sub(idleSince) >= hubLinger:
 			h.hangUp()
 			if h.stop() {
@@ -225,8 +226,6 @@ func (h *hub) run() {
 			continue
 		case idle:
 			next = hubLinger - now.Sub(idleSince)
-		default:
-			idleSince = time.Time{}
 		}
 
 		switch {
@@ -322,7 +321,7 @@ func (h *hub) hangUp() {
 // update sends the next command, if the last one has been answered. It marks a
 // connection that does not answer as broken. linger is when to check again for
 // unused subscriptions; 0 if there are none.
-func (h *hub) update(conn *subConn) (linger time.Duration, _ error) {
+func (h *hub) update(conn *subConn) (linger time.Duration, err error) {
 	if err := h.reroute(h.c.life); err != nil {
 		return hubBackoff, nil
 	}
@@ -369,19 +368,13 @@ func (h *hub) update(conn *subConn) (linger time.Duration, _ error) {
 	}
 	h.mu.Unlock()
 
-	var err error
-	switch {
+	switch { // the reader finds out about a failed write
 	case len(add) > 0:
 		err = conn.subscribe(spent, add...)
 	case len(remove) > 0:
 		err = conn.unsubscribe(spent, remove...)
 	case ping:
 		err = conn.ps.Ping(spent)
-	}
-	if err != nil {
-		h.mu.Lock()
-		conn.broken = true
-		h.mu.Unlock()
 	}
 	return linger, err
 }
