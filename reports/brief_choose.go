@@ -16,7 +16,7 @@ type CellError struct {
 	Cells []string // of all runs, in their order
 }
 
-func (e *CellError) Error() string { return "no such run: " + clean(e.Cell) }
+func (e *CellError) Error() string { return "no such run: " + english.Clean(e.Cell) }
 
 func cellsOf(res results.Results) []string {
 	var all []string

@@ -12,6 +12,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/checker/history"
+	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/reports/results"
 )
 
@@ -61,7 +62,7 @@ func historyOf(r results.Run, read func(results.Run) (*history.History, error)) 
 	h, err := read(r)
 	switch {
 	case err != nil:
-		return nil, "The history of this run could not be read: " + clean(err.Error())
+		return nil, "The history of this run could not be read: " + english.Clean(err.Error())
 	case h == nil:
 		return nil, "The history of this run is not there."
 	}
@@ -154,9 +155,9 @@ func propertiesOf(r *results.Run) []checker.Property {
 // verdictWords states a verdict: "violated (contract broken)".
 func verdictWords(outcome checker.Outcome, class string) string {
 	if class == "" {
-		return clean(string(outcome))
+		return english.Clean(string(outcome))
 	}
-	return clean(string(outcome)) + " (" + clean(class) + ")"
+	return english.Clean(string(outcome)) + " (" + english.Clean(class) + ")"
 }
 
 // expectedWords states the expected verdict in the same words.
@@ -174,7 +175,7 @@ func verdictFacts(v checker.Verdict) string {
 	var parts []string
 	switch {
 	case v.Inherent != "":
-		parts = append(parts, "inherent: "+clean(v.Inherent))
+		parts = append(parts, "inherent: "+english.Clean(v.Inherent))
 	case v.Faulty():
 		parts = append(parts, "the lock's own fault")
 	}
@@ -192,7 +193,7 @@ func verdictFacts(v checker.Verdict) string {
 		parts = append(parts, "operations "+strings.Join(ids, ", "))
 	}
 	if v.Evidence != "" {
-		parts = append(parts, "rests on the "+clean(v.Evidence))
+		parts = append(parts, "rests on the "+english.Clean(v.Evidence))
 	}
 	return strings.Join(parts, "; ")
 }
@@ -201,12 +202,12 @@ func verdictFacts(v checker.Verdict) string {
 // is also the reason why the verdict is inherent, which the facts state.
 func because(r *results.Run, p checker.Property) string {
 	if reason, ok := r.Accepted[p]; ok {
-		return clean("accepted: " + reason)
+		return english.Clean("accepted: " + reason)
 	}
 	if v := r.Verdicts[p]; v.Inherent != "" && strings.Contains(r.Because[p], v.Inherent) {
 		return ""
 	}
-	return clean(r.Because[p])
+	return english.Clean(r.Because[p])
 }
 
 // About describes a scenario for the report.
@@ -228,7 +229,7 @@ func (d Document) goneWords() string {
 	if len(d.Results.Gone) == 0 {
 		return ""
 	}
-	return clean(fmt.Sprintf("Accepted, and not seen any more: %s.", strings.Join(d.Results.Gone, ", ")))
+	return english.Clean(fmt.Sprintf("Accepted, and not seen any more: %s.", strings.Join(d.Results.Gone, ", ")))
 }
 
 // missingWords lists the missing histories; empty if none is missing.
@@ -236,5 +237,5 @@ func (d Document) missingWords() string {
 	if len(d.Missing) == 0 {
 		return ""
 	}
-	return clean(fmt.Sprintf("Missing: %s.", strings.Join(d.Missing, ", ")))
+	return english.Clean(fmt.Sprintf("Missing: %s.", strings.Join(d.Missing, ", ")))
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/internal/must"
+	"github.com/holdfast-go/holdfast/internal/story"
 	"github.com/holdfast-go/holdfast/reports/results"
 )
 
@@ -75,8 +76,8 @@ func silentStory() (*history.History, results.Run) {
 func proofDocument() Document {
 	histories := map[string]*history.History{}
 	var d Document
-	for _, story := range []func() (*history.History, results.Run){pauseStory, failoverStory, nestedStory, unansweredStory, staleStory, silentStory} {
-		h, r := story()
+	for _, record := range []func() (*history.History, results.Run){pauseStory, failoverStory, nestedStory, unansweredStory, staleStory, silentStory} {
+		h, r := record()
 		histories[r.Lock] = h
 		d.Results.Runs = append(d.Results.Runs, r)
 	}
@@ -91,7 +92,7 @@ func TestProofPictures(t *testing.T) {
 	for i := range d.Results.Runs {
 		r := &d.Results.Runs[i]
 		h, _ := d.Histories(*r)
-		must.Succeed(t, pages.ExecuteTemplate(&b, "proofs", runView{Proofs: proofViews(newFacts(h), r)}))
+		must.Succeed(t, pages.ExecuteTemplate(&b, "proofs", runView{Proofs: proofViews(story.NewFacts(h), r)}))
 	}
 	golden(t, "proofs.html", b.Bytes())
 }
@@ -106,7 +107,7 @@ func TestProofsAreGrouped(t *testing.T) {
 	r.Verdicts[checker.Ownership] = checker.Verdict{Outcome: checker.Violated, Ops: []int64{2}}
 	r.Verdicts[checker.Errors] = checker.Verdict{Outcome: checker.Violated, Ops: []int64{99}}
 	var got [][]string
-	for _, v := range proofViews(newFacts(h), &r) {
+	for _, v := range proofViews(story.NewFacts(h), &r) {
 		var about []string
 		for _, a := range v.About {
 			about = append(about, a.Property)
@@ -158,7 +159,7 @@ func TestBrokenAxis(t *testing.T) {
 // The picture has a description, and names every operation by its id.
 func TestProofInWords(t *testing.T) {
 	h, r := unansweredStory()
-	svg := string(drawProof(newFacts(h), &r, proofsOf(&r)[0]))
+	svg := string(drawProof(story.NewFacts(h), &r, proofsOf(&r)[0]))
 	for _, want := range []string{"client-1/1 at 0.001 s: op 1 acquire → granted", "op 2 acquire → no answer", "op 3 acquire → busy"} {
 		if !strings.Contains(svg, want) {
 			t.Errorf("the picture does not say %q", want)
