@@ -19,6 +19,8 @@ import (
 const (
 	proofRight = 860.0
 	labelEdge  = timelineWidth - 4 // of the labels
+	axisApart  = 7.0               // least distance of two instants
+	axisBreak  = 40.0              // width of a break
 )
 
 // proving is the part of a timeline that shows a proof. It has the operations that prove
@@ -106,10 +108,10 @@ func drawProof(f *story.Facts, r *results.Run, of proof) template.HTML {
 	}
 	slices.SortStableFunc(t.lanes, func(a, b lane) int { return story.Natural(a.owner, b.owner) })
 	t.both = slices.DeleteFunc(slices.Clone(f.Overlaps), func(o checker.Overlap) bool { return !t.proves(o.A) || !t.proves(o.B) })
-	t.broken = newBrokenAxis(t.instants(), timelineLeft+10, proofRight-24, proofRight, func(from, to int64) bool {
+	t.broken = story.NewAxis(t.instants(), timelineLeft+10, proofRight-24, proofRight, axisApart, axisBreak, func(from, to int64) bool {
 		return slices.ContainsFunc(t.both, func(o checker.Overlap) bool { return from < o.To && to > o.From })
 	})
-	t.from, t.to = t.broken.at[0], t.broken.at[len(t.broken.at)-1]
+	t.from, t.to = t.broken.At[0], t.broken.At[len(t.broken.At)-1]
 	return t.svg(`class="timeline cause"`, "Owner lanes. "+t.provenInWords()+".")
 }
 
@@ -223,7 +225,10 @@ func (t *timeline) room(l *lane, hold stretch) stretch {
 	if t.proof == nil {
 		return hold
 	}
-	taken := t.broken.breaks()
+	var taken []stretch
+	for _, b := range t.broken.Breaks() {
+		taken = append(taken, stretch{b[0], b[1]})
+	}
 	for _, o := range l.ops {
 		end := t.f.End
 		if o.Done != nil {
@@ -308,7 +313,7 @@ func (t *timeline) drawInstants() {
 	}
 	rows := labelRows{most: 2}
 	written := map[string]bool{}
-	for _, at := range append(first, t.broken.at...) {
+	for _, at := range append(first, t.broken.At...) {
 		label := history.At(at)
 		if !t.shown(at, at) || written[label] {
 			continue
@@ -320,7 +325,7 @@ func (t *timeline) drawInstants() {
 		}
 	}
 	grid := ""
-	for _, x := range t.broken.x {
+	for _, x := range t.broken.X {
 		grid += "M" + px(x) + " " + px(t.top) + "V" + px(t.bottom+4)
 	}
 	t.path("grid", grid, "")
@@ -328,8 +333,8 @@ func (t *timeline) drawInstants() {
 
 // drawBreaks cuts the lanes and the axis where the axis leaves time out.
 func (t *timeline) drawBreaks() {
-	for _, s := range t.broken.breaks() {
-		x1, x2 := s.x1+8, s.x2-8
+	for _, s := range t.broken.Breaks() {
+		x1, x2 := s[0]+8, s[1]-8
 		t.rect("torn", x1, t.top, x2-x1, t.bottom+6-t.top, "")
 		for _, x := range []float64{x1, x2} {
 			d := "M" + px(x) + " " + px(t.top)

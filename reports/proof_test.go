@@ -138,19 +138,19 @@ func TestBrokenAxis(t *testing.T) {
 		{"the same instant twice", []int64{3e9, 3e9, 4e9}, 0},
 		{"more than it has room for in proportion", []int64{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 1e9, 1e12}, 0},
 	} {
-		a := newBrokenAxis(c.instants, 100, 800, 830, func(from, _ int64) bool { return from == 7e9 })
-		if n := len(a.breaks()); n != c.breaks {
+		a := story.NewAxis(c.instants, 100, 800, 830, axisApart, axisBreak, func(from, _ int64) bool { return from == 7e9 })
+		if n := len(a.Breaks()); n != c.breaks {
 			t.Errorf("%s: %d breaks, want %d", c.name, n, c.breaks)
 		}
-		for i := 1; i < len(a.at); i++ {
-			if a.x[i] < a.x[i-1]+axisApart-0.001 {
-				t.Errorf("%s: %d ns is drawn at %.1f, %d ns at %.1f", c.name, a.at[i-1], a.x[i-1], a.at[i], a.x[i])
+		for i := 1; i < len(a.At); i++ {
+			if a.X[i] < a.X[i-1]+axisApart-0.001 {
+				t.Errorf("%s: %d ns is drawn at %.1f, %d ns at %.1f", c.name, a.At[i-1], a.X[i-1], a.At[i], a.X[i])
 			}
-			if mid := a.pos((a.at[i-1] + a.at[i]) / 2); mid < a.x[i-1] || mid > a.x[i] {
-				t.Errorf("%s: what lies between %d and %d ns is drawn at %.1f", c.name, a.at[i-1], a.at[i], mid)
+			if mid := a.Pos((a.At[i-1] + a.At[i]) / 2); mid < a.X[i-1] || mid > a.X[i] {
+				t.Errorf("%s: what lies between %d and %d ns is drawn at %.1f", c.name, a.At[i-1], a.At[i], mid)
 			}
 		}
-		if end := a.x[len(a.x)-1]; len(a.at) > 1 && (end < 799.9 || end > 800.1) {
+		if end := a.X[len(a.X)-1]; len(a.At) > 1 && (end < 799.9 || end > 800.1) {
 			t.Errorf("%s: the axis ends at %.1f", c.name, end)
 		}
 	}

@@ -205,6 +205,11 @@ func textRun(w *bufio.Writer, d Document, r *results.Run) {
 	}
 	h, absent := d.history(*r)
 	if h != nil {
+		if p := worstOf(r); p != "" {
+			if drawing := story.Diagram(h, r, p); drawing != "" {
+				fmt.Fprintln(w, drawing)
+			}
+		}
 		fmt.Fprintln(w, "What happened:")
 		fmt.Fprintln(w)
 		for _, s := range story.Tell(story.NewFacts(h), r) {
@@ -225,6 +230,21 @@ func textRun(w *bufio.Writer, d Document, r *results.Run) {
 		fmt.Fprintln(w, part)
 	}
 	fmt.Fprintf(w, "%s: %s\n", againWords(r), Replay(r))
+}
+
+// worstOf is the property to draw of a run: the first unexpected violation, or else the
+// first one. It is "" for a run without violations.
+func worstOf(r *results.Run) (worst checker.Property) {
+	for _, p := range propertiesOf(r) {
+		switch {
+		case r.Verdicts[p].Outcome != checker.Violated:
+		case !r.Matches(p):
+			return p
+		case worst == "":
+			worst = p
+		}
+	}
+	return worst
 }
 
 // textVerdicts writes a table of the verdicts, with the reasons of each.

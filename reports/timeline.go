@@ -68,13 +68,13 @@ type lane struct {
 type timeAxis struct {
 	Width    float64 // of a picture, in pixels of its own coordinates; 0 for that of the report
 	from, to int64
-	broken   *brokenAxis // nil for one that is proportional throughout
+	broken   *story.Axis // nil for one that is proportional throughout
 }
 
 // right is where time ends.
 func (a *timeAxis) right() float64 {
 	if a.broken != nil {
-		return a.broken.edge
+		return a.broken.Edge
 	}
 	return a.width() - (timelineWidth - timelineRight)
 }
@@ -198,7 +198,7 @@ func (t *timeline) serverLanes() []lane {
 // x is the position of an instant. Instants outside the window are on its edge.
 func (t *timeline) x(at int64) float64 {
 	if t.broken != nil {
-		return t.broken.pos(at)
+		return t.broken.Pos(at)
 	}
 	at = min(max(at, t.from), t.to)
 	return timelineLeft + (t.right()-timelineLeft)*float64(at-t.from)/float64(t.to-t.from)

@@ -154,7 +154,7 @@ func (t *timeline) drawOverlaps(all []placed) {
 
 func (t *timeline) overlapTitle(o checker.Overlap) string {
 	return fmt.Sprintf("%s and %s both believe that they hold the lock, from %s for %s",
-		t.f.Who(o.A.Client, o.A.Owner), t.f.Who(o.B.Client, o.B.Owner), history.At(o.From), length(o.To-o.From))
+		t.f.NameOf(o.A.Client, o.A.Owner), t.f.NameOf(o.B.Client, o.B.Owner), history.At(o.From), length(o.To-o.From))
 }
 
 func (t *timeline) laneOf(client, owner string) *lane {

@@ -1,4 +1,4 @@
-// Package story tells what happened in a run: the facts of its history, and sentences.
+// Package story tells what happened in a run: the facts of its history, sentences and a diagram.
 package story
 
 import (
@@ -191,9 +191,8 @@ func (f *Facts) OverlapTime() (total, longest int64) {
 	return total, longest
 }
 
-// Who is the name of an owner for a reader. It is that of the client, if that has only one
-// owner.
-func (f *Facts) Who(client, owner string) string {
+// NameOf names an owner for readers: by its client, if the client has no other owner.
+func (f *Facts) NameOf(client, owner string) string {
 	if client == "" {
 		client = f.ClientOf[owner]
 	}
@@ -204,7 +203,7 @@ func (f *Facts) Who(client, owner string) string {
 }
 
 // Holder names the holder that a server stores.
-func (f *Facts) Holder(stored string) string { return f.Who("", stored) }
+func (f *Facts) Holder(stored string) string { return f.NameOf("", stored) }
 
 // beliefsAt returns the beliefs of other owners on a lock at a time.
 func (f *Facts) beliefsAt(t int64, lock, except string) []*checker.Belief {

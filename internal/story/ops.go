@@ -30,11 +30,11 @@ func (t *teller) begins(e *history.Event) {
 	if a.Wait > 0 {
 		about += ", waiting up to " + length(a.Wait)
 	}
-	t.say(e, smallTalk, "%s calls %s%s.", t.f.Who(e.Client, e.Owner), english.Clean(string(e.F)), about)
+	t.say(e, smallTalk, "%s calls %s%s.", t.f.NameOf(e.Client, e.Owner), english.Clean(string(e.F)), about)
 }
 
 func (t *teller) succeeded(e *history.Event) {
-	who, op := t.f.Who(e.Client, e.Owner), t.f.Ops[e.Op]
+	who, op := t.f.NameOf(e.Client, e.Owner), t.f.Ops[e.Op]
 	if op == nil || e.Result == nil {
 		return
 	}
@@ -96,7 +96,7 @@ func (t *teller) granted(e *history.Event, who string, waited int64) {
 	var others []string
 	if c != nil && c.To > c.From {
 		for _, o := range t.f.beliefsAt(c.From, c.Lock, c.Owner) {
-			others = append(others, t.f.Who(o.Client, o.Owner))
+			others = append(others, t.f.NameOf(o.Client, o.Owner))
 		}
 	}
 	if len(others) == 0 {
@@ -127,7 +127,7 @@ func value(a *history.Args) int64 {
 
 // refused describes an operation that failed, or whose outcome is unknown.
 func (t *teller) refused(e *history.Event) {
-	who, class, msg := t.f.Who(e.Client, e.Owner), "", ""
+	who, class, msg := t.f.NameOf(e.Client, e.Owner), "", ""
 	if e.Result != nil {
 		class, msg = english.Clean(e.Result.Error), english.Clean(e.Result.Message)
 	}
@@ -162,7 +162,7 @@ func (t *teller) refused(e *history.Event) {
 }
 
 func (t *teller) note(e *history.Event) {
-	who, msg := t.f.Who(e.Client, e.Owner), ""
+	who, msg := t.f.NameOf(e.Client, e.Owner), ""
 	if e.Result != nil && e.Result.Message != "" {
 		first, _, _ := strings.Cut(e.Result.Message, "\n")
 		msg = ": " + english.Short(english.Clean(first), 120)

@@ -141,11 +141,9 @@ func cut(in []Sentence) []Sentence {
 	return out
 }
 
-// gist keeps the most important sentences: the first violation, the fault and the
+// gist keeps the most important sentences: the one at the center, the fault and the
 // grant before it, and important ones nearby. No note replaces the others.
-func gist(in []Sentence, most int) []Sentence {
-	in = slices.DeleteFunc(in, func(s Sentence) bool { return s.Gap })
-	center := slices.IndexFunc(in, func(s Sentence) bool { return s.Bad })
+func gist(in []Sentence, center, most int) []Sentence {
 	fault, grant := -1, -1
 	for i := range in {
 		if center >= 0 && i >= center {

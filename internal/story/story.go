@@ -53,7 +53,10 @@ func (s Sentence) Time() string {
 
 // Tell is the story of a run, in order of time. The text is clean, but not
 // escaped for any format.
-func Tell(f *Facts, r *results.Run) []Sentence {
+func Tell(f *Facts, r *results.Run) []Sentence { return shorten(tellAll(f, r)) }
+
+// tellAll is a story before anything is left out.
+func tellAll(f *Facts, r *results.Run) []Sentence {
 	t := newTeller(f, r)
 	t.sumOverlaps()
 	for i := range f.History.Events {
@@ -72,12 +75,13 @@ func Tell(f *Facts, r *results.Run) []Sentence {
 			t.out[i].Bad = false
 		}
 	}
-	return shorten(t.out)
+	return t.out
 }
 
 // Gist is the story of a run in at most the given number of sentences.
 func Gist(h *history.History, r *results.Run, most int) []Sentence {
-	return gist(Tell(NewFacts(h), r), most)
+	in := slices.DeleteFunc(Tell(NewFacts(h), r), func(s Sentence) bool { return s.Gap })
+	return gist(in, slices.IndexFunc(in, func(s Sentence) bool { return s.Bad }), most)
 }
 
 // allHolds reports whether the judges gave every property of a run the verdict
@@ -124,13 +128,13 @@ func (t *teller) sumOverlaps() {
 			if o.B.EndOp != 0 {
 				t.summed[o.B.EndOp] = true
 			}
-			if who := t.f.Who(o.B.Client, o.B.Owner); !slices.Contains(names, who) {
+			if who := t.f.NameOf(o.B.Client, o.B.Owner); !slices.Contains(names, who) {
 				names = append(names, who)
 			}
 			longest, until = max(longest, o.To-o.From), max(until, o.To)
 		}
 		slices.SortFunc(names, Natural)
-		who := t.f.Who(a.Client, a.Owner)
+		who := t.f.NameOf(a.Client, a.Owner)
 		t.out = append(t.out, Sentence{
 			At: rest[0].From, line: t.f.line(t.f.Ops[rest[0].B.AcquireOp].Done), weight: unmissable, Bad: true, actor: who,
 			Text: fmt.Sprintf("Until %s: %d more grants, to %s, while %s still believes that it holds the lock; the longest overlap is %s.",
@@ -187,7 +191,7 @@ func (t *teller) say(e *history.Event, w weight, format string, args ...any) *Se
 	if w < telling && t.proven[e.Op] {
 		w = telling
 	}
-	t.out = append(t.out, Sentence{At: e.Time, line: t.f.line(e), Text: fmt.Sprintf(format, args...), weight: w, actor: t.f.Who(e.Client, e.Owner)})
+	t.out = append(t.out, Sentence{At: e.Time, line: t.f.line(e), Text: fmt.Sprintf(format, args...), weight: w, actor: t.f.NameOf(e.Client, e.Owner)})
 	return &t.out[len(t.out)-1]
 }
 
@@ -301,7 +305,7 @@ func (t *teller) overlapEnds(o checker.Overlap) {
 	if o.B.To < o.A.To {
 		c, other = o.B, o.A
 	}
-	who, how := t.f.Who(c.Client, c.Owner), ""
+	who, how := t.f.NameOf(c.Client, c.Owner), ""
 	switch c.EndedBy {
 	case "release":
 		how = who + " lets go"
@@ -314,7 +318,7 @@ func (t *teller) overlapEnds(o checker.Overlap) {
 	}
 	t.out = append(t.out, Sentence{
 		At: o.To, line: t.f.lineOfEnd(c), weight: unmissable, Bad: true, actor: who,
-		Text: fmt.Sprintf("%s: the time of two holders, %s and %s, ends after %s.", how, who, t.f.Who(other.Client, other.Owner), length(o.To-o.From)),
+		Text: fmt.Sprintf("%s: the time of two holders, %s and %s, ends after %s.", how, who, t.f.NameOf(other.Client, other.Owner), length(o.To-o.From)),
 	})
 }
 
