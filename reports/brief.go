@@ -123,12 +123,7 @@ func countNames(runs []results.Run, what string, name func(*results.Run) string)
 
 // about is the page of one run.
 func (v *briefView) about(d Document, r *results.Run) {
-	about := About{Name: r.Scenario}
-	for _, a := range d.About {
-		if a.Name == r.Scenario {
-			about = a
-		}
-	}
+	about := d.about(r.Scenario)
 	lock, scenario := cutWords(r.Column(), 40), cutWords(r.Scenario, 60)
 	v.Scenario, v.Question = scenario, cutWords(about.Title, 120)
 	v.Command, v.Hash, v.Origin = cutWords(Replay(r), 300), english.Clean(r.HistorySHA256), cutWords(origin(r), 200)

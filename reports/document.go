@@ -216,9 +216,20 @@ type About struct {
 	Title     string
 	Story     string  // the events, in a paragraph
 	Hazard    string  // the hazard, by which the report groups scenarios
+	Operators bool    // it is the act of an operator
 	Otherwise string  // the argument why a lock survives it
 	File      string  // the scenario's file, relative to the report; empty without one
 	RoundTrip float64 // mean time of a request and its reply, in ms; 0 for unknown
+}
+
+// about finds what is known of a scenario.
+func (d Document) about(scenario string) About {
+	for _, a := range d.About {
+		if a.Name == scenario {
+			return a
+		}
+	}
+	return About{Name: scenario}
 }
 
 // otherHazards is the group of scenarios that name no hazard.

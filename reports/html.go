@@ -233,7 +233,7 @@ func (p *pager) head() headView {
 			if p.hazard(s) != h || p.m.empty(s) {
 				continue
 			}
-			row := rowView{Name: english.Name(s), Anchor: p.anchors[[2]string{s, ""}], Title: english.Clean(p.about(s).Title)}
+			row := rowView{Name: english.Name(s), Anchor: p.anchors[[2]string{s, ""}], Title: english.Clean(p.d.about(s).Title)}
 			for _, l := range p.m.locks {
 				row.Cells = append(row.Cells, p.cell(p.m.cell(s, l)))
 			}
@@ -323,13 +323,4 @@ func inWords(r *results.Run) string {
 		return strings.Join(bad, ", ") + asArgued
 	}
 	return strings.Join(bad, ", ") + "; not as expected"
-}
-
-func (p *pager) about(scenario string) About {
-	for _, a := range p.d.About {
-		if a.Name == scenario {
-			return a
-		}
-	}
-	return About{Name: scenario}
 }

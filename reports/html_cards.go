@@ -43,7 +43,7 @@ func (p *pager) hazards() []string {
 }
 
 func (p *pager) hazard(scenario string) string {
-	return cmp.Or(p.about(scenario).Hazard, otherHazards)
+	return cmp.Or(p.d.about(scenario).Hazard, otherHazards)
 }
 
 func (p *pager) cardViews() []cardView {

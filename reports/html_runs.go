@@ -114,7 +114,7 @@ func (d Document) One(w io.Writer, argued bool) error {
 }
 
 func (p *pager) scenario(s string, begins bool) error {
-	a := p.about(s)
+	a := p.d.about(s)
 	v := scenarioView{Anchor: p.anchors[[2]string{s, ""}], Name: english.Name(s), Title: english.Clean(a.Title), File: english.Clean(a.File)}
 	if begins {
 		v.Hazard = english.Clean(p.hazard(s))
@@ -182,7 +182,7 @@ func (p *pager) besides(v runView, r *results.Run) *besideView {
 	if v.Timeline == "" {
 		return nil
 	}
-	does, why := whyBeside(r, p.about(r.Scenario).Otherwise)
+	does, why := whyBeside(r, p.d.about(r.Scenario).Otherwise)
 	return &besideView{Lock: v.Lock, Does: does, Anchor: v.Anchor, Timeline: v.Timeline, Caption: v.Caption, Argument: strings.Join(strings.Fields(english.Clean(why)), " ")}
 }
 
@@ -258,7 +258,7 @@ func (p *pager) run(c *cell, axis *timeAxis, leads bool) runView {
 		}
 		f := story.NewFacts(h)
 		p.count(c.lock, f)
-		p.numbers[c.lock].cost(f, o.Stats.Commands, p.hazard(c.scenario) == "no fault", p.about(c.scenario).RoundTrip)
+		p.numbers[c.lock].cost(f, o.Stats.Commands, p.hazard(c.scenario) == "no fault", p.d.about(c.scenario).RoundTrip)
 		if drawn {
 			v.Timeline, v.Caption = drawTimeline(f, r, axis)
 			if isInteresting(r) || len(p.d.Results.Runs) < drawAllBelow {

@@ -38,8 +38,9 @@ func DocumentOf(d suite.Dir, res results.Results, edited ...string) reports.Docu
 			return
 		}
 		if s, err := scenarios.Load(d.File("scenarios", name+".yaml")); err == nil {
+			hazard := faults.FamilyOf(s.Faults)
 			doc.About = append(doc.About, reports.About{
-				Name: s.Name, Title: s.Title, Story: s.Story, Hazard: faults.FamilyOf(s.Faults), Otherwise: s.Otherwise, File: path.Join("scenarios", name+".yaml"),
+				Name: s.Name, Title: s.Title, Story: s.Story, Hazard: hazard, Operators: faults.ByOperators(hazard), Otherwise: s.Otherwise, File: path.Join("scenarios", name+".yaml"),
 				RoundTrip: roundTrip(s),
 			})
 		}
