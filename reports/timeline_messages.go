@@ -2,6 +2,7 @@ package reports
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -112,7 +113,7 @@ func arrow(b *strings.Builder, x1, y1, x2, y2 float64) {
 // drawLostArrow draws a lost message, which ends in a cross before its target.
 func (t *timeline) drawLostArrow(a message, x, y1, y2 float64) {
 	end := min(x+26, t.right()-6)
-	stop := y1 + (y2-y1)*0.78
+	stop := t.between(y1, y2, y1+(y2-y1)*0.78)
 	title := fmt.Sprintf("The reply of %s to %s at %s is lost: the caller does not learn what was done", english.Name(a.from), english.Name(a.to), history.At(a.sent))
 	label := "reply lost"
 	if a.kind == replication {
@@ -144,6 +145,22 @@ func (t *timeline) drawLostArrow(a message, x, y1, y2 float64) {
 		left = min(end+9, t.right()-w)
 	}
 	t.text("vanishlabel", left, stop+4, label)
+}
+
+// between is the height below the bar of a lane that is nearest to y, between two others,
+// where a label covers no label of a bar. It is y if there is none.
+func (t *timeline) between(y1, y2, y float64) float64 {
+	best := math.Inf(1)
+	for i := range t.lanes {
+		l := &t.lanes[i]
+		if below := l.barBottom() + 9; below > min(y1, y2) && below < max(y1, y2) && math.Abs(below-y) < math.Abs(best-y) {
+			best = below
+		}
+	}
+	if math.IsInf(best, 1) {
+		return y
+	}
+	return best
 }
 
 // drawLease draws the servers' lease of a hold under its bar. It ends with the hold, or
