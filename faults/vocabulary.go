@@ -81,7 +81,7 @@ const (
 	operator = "operator" // that of what people do to a server, and hazards do not
 )
 
-// ByOperators reports whether a family is what people do to a server.
+// ByOperators reports whether people, and not a hazard, cause the faults of a family.
 func ByOperators(family string) bool { return family == operator }
 
 // Families lists the families in the order of reports.

@@ -67,8 +67,8 @@ func TestTheMostTellingViolationIsChosen(t *testing.T) {
 	}
 }
 
-// What an operator does to a server is no hazard to review a design by, and a failover
-// comes before the other hazards.
+// A design review is about hazards, and a failover comes first. The act of an operator
+// is no hazard.
 func TestAFailoverIsChosenBeforeADeletedKey(t *testing.T) {
 	for _, c := range []struct{ scenarios, locks, want string }{
 		{"key-deleted failover-lost-write", "reentrant", "failover-lost-write"},

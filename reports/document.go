@@ -34,6 +34,10 @@ type Document struct {
 	// run that the report only counts. If it is nil, the report calls Histories.
 	WithoutServerLog func(results.Run) (*history.History, error)
 
+	// Identity names a violation by its cause and by the request that shows it: not by
+	// words, seeds or times. It is "" if the history is not there, and may be nil.
+	Identity func(results.Run, checker.Property) string
+
 	// Missing lists the histories that the results name and that do not exist.
 	Missing []string
 

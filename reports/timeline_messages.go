@@ -147,8 +147,8 @@ func (t *timeline) drawLostArrow(a message, x, y1, y2 float64) {
 	t.text("vanishlabel", left, stop+4, label)
 }
 
-// between is the height below the bar of a lane that is nearest to y, between two others,
-// where a label covers no label of a bar. It is y if there is none.
+// between is the height nearest to y that is between two others and below a bar. A label
+// there covers no label of a bar. It is y if there is none.
 func (t *timeline) between(y1, y2, y float64) float64 {
 	best := math.Inf(1)
 	for i := range t.lanes {
