@@ -27,6 +27,7 @@ var update = flag.Bool("update", false, "write the lists of faults and propertie
 var otherMeanings = []struct{ in, word, means string }{
 	{"checker/beliefs.go", "crash", "how a hold ended"},
 	{"reports/", "crash", "how a hold ended, and a mark in a drawing"},
+	{"internal/story/", "crash", "how a hold ended"},
 	{"internal/traffic/message.go", "reset", "how a connection ended"},
 	{"internal/live/servers/cluster.go", "failover", "a command of Redis"},
 	{"internal/live/servers/sentinel.go", "failover", "a command of Sentinel"},

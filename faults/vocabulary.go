@@ -67,7 +67,7 @@ var families = []struct {
 }{
 	{"failover", func(t history.Traits) bool { return t.Promotes }},
 	{"clock", func(t history.Traits) bool { return t.MovesClock }},
-	{"operator", func(t history.Traits) bool {
+	{operator, func(t history.Traits) bool {
 		return t.DeletesKeys || t.RefusesGrants || t.ForgetsScripts && !t.StopsNode
 	}},
 	{"crash", func(t history.Traits) bool { return t.EndsProcess || t.StopsNode || t.LosesWrites }},
@@ -78,8 +78,13 @@ var families = []struct {
 	{"pause", func(t history.Traits) bool { return t.StopsProcess }},
 }
 
-// noFault is the family of a scenario without faults.
-const noFault = "no fault"
+const (
+	noFault  = "no fault" // the family of a scenario without faults
+	operator = "operator" // that of what people do to a server, and hazards do not
+)
+
+// ByOperators reports whether people, and not a hazard, cause the faults of a family.
+func ByOperators(family string) bool { return family == operator }
 
 // Families lists the families in the order of reports.
 func Families() []string {

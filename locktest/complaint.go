@@ -10,6 +10,7 @@ import (
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/internal/english"
+	"github.com/holdfast-go/holdfast/internal/story"
 	"github.com/holdfast-go/holdfast/reports/results"
 )
 
@@ -37,7 +38,8 @@ func unexpected(run results.Run) []checker.Property {
 	return all
 }
 
-// complaint says what is wrong with a run, and how to see it again.
+// complaint says what is wrong with a run, draws the worst of it, and says how to see it
+// again.
 func (r *runner) complaint(p *judged, said *logged) string {
 	run := p.run
 	var b strings.Builder
@@ -46,6 +48,12 @@ func (r *runner) complaint(p *judged, said *logged) string {
 	}
 	for _, l := range wrongLines(run) {
 		fmt.Fprintf(&b, "%s %s: %s\n", english.And(l.names), l.what, l.reason)
+	}
+	for _, property := range unexpected(run) {
+		if drawing := story.Diagram(p.history, &run, property); drawing != "" {
+			fmt.Fprintf(&b, "\n%s\n", drawing)
+			break
+		}
 	}
 	b.WriteString(panicked(p.history))
 	if slices.ContainsFunc(slices.Collect(maps.Values(run.Verdicts)), func(v checker.Verdict) bool { return v.Outcome == checker.Unknown }) {

@@ -14,6 +14,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/play"
 	"github.com/holdfast-go/holdfast/internal/search"
 	"github.com/holdfast-go/holdfast/internal/search/explore/draw"
+	"github.com/holdfast-go/holdfast/internal/story"
 	"github.com/holdfast-go/holdfast/internal/suite"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/scenarios/locks"
@@ -155,7 +156,11 @@ func (all finds) add(p judged, wrong map[checker.Property]checker.Verdict) {
 	worst := causes[0]
 	f := all[worst.Key()]
 	if f == nil {
-		f = &find{Cause: worst, seed: p.run.Seed, user: p.run.User, in: p.scenario, reason: strings.TrimRight(wrong[worst.Property].Reason+"\n"+panicked(p.history), "\n")}
+		reason := wrong[worst.Property].Reason + "\n" + panicked(p.history)
+		if drawing := story.Diagram(p.history, &p.run, worst.Property); drawing != "" {
+			reason += "\n" + drawing
+		}
+		f = &find{Cause: worst, seed: p.run.Seed, user: p.run.User, in: p.scenario, reason: strings.TrimRight(reason, "\n")}
 		all[worst.Key()] = f
 	}
 	f.count++

@@ -104,7 +104,7 @@ func TestExploreFindsAMistake(t *testing.T) {
 	if n := strings.Count(out, cause); n > 1 {
 		t.Errorf("%q is told %d times:\n%s", cause, n, out)
 	}
-	m := regexp.MustCompile(`(ownership|exclusion) [^\n]*\n\s+runs:   \d+, the first is seed (\d+)`).FindStringSubmatch(out)
+	m := regexp.MustCompile(`(?s)(ownership|exclusion) .*?\n\s+runs:   \d+, the first is seed (\d+)`).FindStringSubmatch(out)
 	if m == nil {
 		t.Fatalf("no find, its count and its seed:\n%s", out)
 	}

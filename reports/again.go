@@ -24,7 +24,7 @@ const foreignServers = "foreign"
 // Replay is the command that plays a run again, safe to print.
 func Replay(r *results.Run) string {
 	if r.Test != "" {
-		return clean(r.Test)
+		return english.Clean(r.Test)
 	}
 	cmd := []string{"holdfast", "run", word(cmp.Or(r.File, r.Scenario)), "--lock", word(r.Lock), "--seed", number(r.Seed)}
 	if r.World != "" && r.World != "sim" {
@@ -82,7 +82,7 @@ func madeWords(m *results.Made) string {
 	var parts []string
 	for _, p := range []string{m.Date, m.Build, m.Go, m.Host} {
 		if p != "" {
-			parts = append(parts, clean(p))
+			parts = append(parts, english.Clean(p))
 		}
 	}
 	return strings.Join(parts, " · ")
@@ -90,7 +90,7 @@ func madeWords(m *results.Made) string {
 
 // origin says in a line where a run comes from: its world, seed and sizes.
 func origin(r *results.Run) string {
-	world := "world " + name(r.World)
+	world := "world " + english.Name(r.World)
 	switch r.Backend {
 	case "":
 	case ownServers:
@@ -98,11 +98,11 @@ func origin(r *results.Run) string {
 	case foreignServers:
 		world += " on the lock's own servers"
 	default:
-		world += " on " + name(r.Backend)
+		world += " on " + english.Name(r.Backend)
 	}
 	parts := []string{world, "seed " + number(r.Seed)}
 	if r.LockVersion != "" {
-		parts = append([]string{clean(r.LockVersion)}, parts...)
+		parts = append([]string{english.Clean(r.LockVersion)}, parts...)
 	}
 	if r.Stats.Ops > 0 {
 		parts = append(parts, english.Count(r.Stats.Ops, "operation"))

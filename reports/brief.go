@@ -12,6 +12,7 @@ import (
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/internal/english"
+	"github.com/holdfast-go/holdfast/internal/story"
 	"github.com/holdfast-go/holdfast/reports/results"
 )
 
@@ -33,7 +34,7 @@ type briefView struct {
 	Also               string // the other violated properties
 	Pictures           []briefPicture
 	Absent             string
-	Story              []Sentence
+	Story              []story.Sentence
 	Why, Argument      []string
 	Remedy             []string
 	Command, Hash      string
@@ -109,7 +110,7 @@ func (v *briefView) nothing(res results.Results) {
 		v.Tone, v.Verdict = "attention", words+" "+v.Verdict
 	}
 	v.Why = []string{"A run shows what happened with one seed. More seeds (--seeds) and random faults (holdfast explore) look further."}
-	v.Command = clean(res.Command)
+	v.Command = english.Clean(res.Command)
 }
 
 func countNames(runs []results.Run, what string, name func(*results.Run) string) string {
@@ -122,15 +123,10 @@ func countNames(runs []results.Run, what string, name func(*results.Run) string)
 
 // about is the page of one run.
 func (v *briefView) about(d Document, r *results.Run) {
-	about := About{Name: r.Scenario}
-	for _, a := range d.About {
-		if a.Name == r.Scenario {
-			about = a
-		}
-	}
+	about := d.about(r.Scenario)
 	lock, scenario := cutWords(r.Column(), 40), cutWords(r.Scenario, 60)
 	v.Scenario, v.Question = scenario, cutWords(about.Title, 120)
-	v.Command, v.Hash, v.Origin = cutWords(Replay(r), 300), clean(r.HistorySHA256), cutWords(origin(r), 200)
+	v.Command, v.Hash, v.Origin = cutWords(Replay(r), 300), english.Clean(r.HistorySHA256), cutWords(origin(r), 200)
 	v.judged(r, lock, scenario)
 
 	beside := survivor(d, r)
@@ -164,7 +160,7 @@ func (v *briefView) shown(d Document, r *results.Run, h *history.History, lock s
 	}
 	drawing, _ := drawOn(h, r, &axis)
 	v.picture(briefPicture{title, !breaks(r), drawing})
-	v.Story = Gist(h, r, briefLines)
+	v.Story = story.Gist(h, r, briefLines)
 	for i := range v.Story {
 		v.Story[i].Text = cutWords(v.Story[i].Text, 220)
 	}
@@ -314,7 +310,7 @@ func made(res results.Results) string {
 
 // cutWords makes text from outside safe to print, in one line of at most n characters.
 func cutWords(s string, n int) string {
-	s = strings.Join(strings.Fields(clean(s)), " ")
+	s = strings.Join(strings.Fields(english.Clean(s)), " ")
 	if utf8.RuneCountInString(s) <= n {
 		return s
 	}

@@ -16,7 +16,7 @@ type CellError struct {
 	Cells []string // of all runs, in their order
 }
 
-func (e *CellError) Error() string { return "no such run: " + clean(e.Cell) }
+func (e *CellError) Error() string { return "no such run: " + english.Clean(e.Cell) }
 
 func cellsOf(res results.Results) []string {
 	var all []string
@@ -58,17 +58,28 @@ func choose(d Document, cell string) (r *results.Run, why string, err error) {
 }
 
 // compareTelling orders runs from the most telling to the least. Unexpected verdicts come
-// first, then the worst way to break, and then runs with a picture. Runs beside a lock
-// that survives follow, and the longest time with two holders. Equal runs keep the order
-// of the results.
+// first, then hazards that are no act of an operator, and the worst way to break. Of
+// these, the order of the hazards counts, a picture, a lock that survives, and the time
+// with two holders. Equal runs keep the order of the results.
 func compareTelling(d Document, a, b *results.Run) int {
 	return cmp.Or(
 		before(!a.Passed(), !b.Passed()),
+		before(!d.about(a.Scenario).Operators, !d.about(b.Scenario).Operators),
 		cmp.Compare(checker.HarmOf(b.Verdicts), checker.HarmOf(a.Verdicts)),
+		cmp.Compare(d.place(a.Scenario), d.place(b.Scenario)),
 		before(a.History != "" && !slices.Contains(d.Missing, a.History), b.History != "" && !slices.Contains(d.Missing, b.History)),
 		before(survivor(d, a) != nil, survivor(d, b) != nil),
 		cmp.Compare(b.Verdicts[checker.Exclusion].OverlapMS, a.Verdicts[checker.Exclusion].OverlapMS),
 	)
+}
+
+// place is that of the hazard of a scenario among all. The first of all, that there is
+// no fault, comes last.
+func (d Document) place(scenario string) int {
+	if i := slices.Index(d.Hazards, d.about(scenario).Hazard); i > 0 {
+		return i
+	}
+	return len(d.Hazards)
 }
 
 // whyTelling states why compareTelling prefers a run.
@@ -79,6 +90,9 @@ func whyTelling(d Document, r *results.Run) string {
 	}
 	if h := checker.HarmOf(r.Verdicts); h != checker.NoHarm {
 		parts = append(parts, "its way to break, "+h.String()+", is the worst")
+	}
+	if h := d.about(r.Scenario).Hazard; d.place(r.Scenario) < len(d.Hazards) {
+		parts = append(parts, "its hazard, "+h+", comes first")
 	}
 	if survivor(d, r) != nil {
 		parts = append(parts, "another lock survives the same")

@@ -67,6 +67,22 @@ func TestTheMostTellingViolationIsChosen(t *testing.T) {
 	}
 }
 
+// A design review is about hazards, and a failover comes first. The act of an operator
+// is no hazard.
+func TestAFailoverIsChosenBeforeADeletedKey(t *testing.T) {
+	for _, c := range []struct{ scenarios, locks, want string }{
+		{"key-deleted failover-lost-write", "reentrant", "failover-lost-write"},
+		{"key-deleted holder-pause late-release", "set-px", "late-release"},
+		{"late-release cluster-failover", "set-px", "cluster-failover"},
+		{"key-deleted", "set-px", "key-deleted"},
+	} {
+		d := play(t, c.scenarios, c.locks)
+		if r, why, err := reports.Choose(d, ""); err != nil || r.Scenario != c.want {
+			t.Errorf("of %s, chosen %+v because %q, %v", c.scenarios, r, why, err)
+		}
+	}
+}
+
 // A lock without a lease survives a pause, and is no remedy.
 func TestALockWithoutALeaseIsNoRemedy(t *testing.T) {
 	got := briefOf(t, play(t, "holder-pause", "set-px-lua setnx"), "holder-pause/set-px-lua")

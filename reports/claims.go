@@ -28,7 +28,7 @@ type claimCell struct {
 func claimTable(m *matrix) []claimRow {
 	var rows []claimRow
 	for _, p := range checker.Properties() {
-		row := claimRow{Property: clean(string(p.Name)), Promise: clean(p.Promise)}
+		row := claimRow{Property: english.Clean(string(p.Name)), Promise: english.Clean(p.Promise)}
 		judged := false
 		for _, l := range m.locks {
 			c, exception, any := claimOf(m, p.Name, l)
@@ -62,12 +62,12 @@ func claimOf(m *matrix, p checker.Property, lock string) (c claimCell, exception
 			switch v.Outcome {
 			case checker.Violated:
 				bad++
-				if !slices.Contains(violated, name(s)) {
-					violated = append(violated, name(s))
+				if !slices.Contains(violated, english.Name(s)) {
+					violated = append(violated, english.Name(s))
 				}
 			case checker.Unknown:
-				if !slices.Contains(unknown, name(s)) {
-					unknown = append(unknown, name(s))
+				if !slices.Contains(unknown, english.Name(s)) {
+					unknown = append(unknown, english.Name(s))
 				}
 			}
 		}
@@ -80,11 +80,11 @@ func claimOf(m *matrix, p checker.Property, lock string) (c claimCell, exception
 		notes = append(notes, "unknown in "+english.And(unknown))
 	}
 	if len(notes) > 0 {
-		exception = name(lock) + ": " + strings.Join(notes, "; ")
+		exception = english.Name(lock) + ": " + strings.Join(notes, "; ")
 	}
 	switch {
 	case runs == 0:
-		return claimCell{Class: "none", Text: "–", Title: name(lock) + " does not claim it"}, "", false
+		return claimCell{Class: "none", Text: "–", Title: english.Name(lock) + " does not claim it"}, "", false
 	case len(violated) > 0:
 		c = claimCell{Class: "bad", Symbol: "✗", Text: fmt.Sprintf("%d of %d", bad, runs)}
 	case len(unknown) > 0:
@@ -92,7 +92,7 @@ func claimOf(m *matrix, p checker.Property, lock string) (c claimCell, exception
 	default:
 		c = claimCell{Class: "good", Symbol: "✓", Text: strconv.Itoa(runs)}
 		exception = ""
-		c.Title = fmt.Sprintf("%s: ok in %s", name(lock), english.Count(runs, "run"))
+		c.Title = fmt.Sprintf("%s: ok in %s", english.Name(lock), english.Count(runs, "run"))
 	}
 	if c.Title == "" {
 		c.Title = exception

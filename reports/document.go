@@ -12,6 +12,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/checker/history"
+	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/reports/results"
 )
 
@@ -32,6 +33,10 @@ type Document struct {
 	// WithoutServerLog returns the same history without the events of servers, for a
 	// run that the report only counts. If it is nil, the report calls Histories.
 	WithoutServerLog func(results.Run) (*history.History, error)
+
+	// Identity names a violation by its cause and by the request that shows it: not by
+	// words, seeds or times. It is "" if the history is not there, and may be nil.
+	Identity func(results.Run, checker.Property) string
 
 	// Missing lists the histories that the results name and that do not exist.
 	Missing []string
@@ -61,7 +66,7 @@ func historyOf(r results.Run, read func(results.Run) (*history.History, error)) 
 	h, err := read(r)
 	switch {
 	case err != nil:
-		return nil, "The history of this run could not be read: " + clean(err.Error())
+		return nil, "The history of this run could not be read: " + english.Clean(err.Error())
 	case h == nil:
 		return nil, "The history of this run is not there."
 	}
@@ -154,9 +159,9 @@ func propertiesOf(r *results.Run) []checker.Property {
 // verdictWords states a verdict: "violated (contract broken)".
 func verdictWords(outcome checker.Outcome, class string) string {
 	if class == "" {
-		return clean(string(outcome))
+		return english.Clean(string(outcome))
 	}
-	return clean(string(outcome)) + " (" + clean(class) + ")"
+	return english.Clean(string(outcome)) + " (" + english.Clean(class) + ")"
 }
 
 // expectedWords states the expected verdict in the same words.
@@ -174,7 +179,7 @@ func verdictFacts(v checker.Verdict) string {
 	var parts []string
 	switch {
 	case v.Inherent != "":
-		parts = append(parts, "inherent: "+clean(v.Inherent))
+		parts = append(parts, "inherent: "+english.Clean(v.Inherent))
 	case v.Faulty():
 		parts = append(parts, "the lock's own fault")
 	}
@@ -192,7 +197,7 @@ func verdictFacts(v checker.Verdict) string {
 		parts = append(parts, "operations "+strings.Join(ids, ", "))
 	}
 	if v.Evidence != "" {
-		parts = append(parts, "rests on the "+clean(v.Evidence))
+		parts = append(parts, "rests on the "+english.Clean(v.Evidence))
 	}
 	return strings.Join(parts, "; ")
 }
@@ -201,12 +206,12 @@ func verdictFacts(v checker.Verdict) string {
 // is also the reason why the verdict is inherent, which the facts state.
 func because(r *results.Run, p checker.Property) string {
 	if reason, ok := r.Accepted[p]; ok {
-		return clean("accepted: " + reason)
+		return english.Clean("accepted: " + reason)
 	}
 	if v := r.Verdicts[p]; v.Inherent != "" && strings.Contains(r.Because[p], v.Inherent) {
 		return ""
 	}
-	return clean(r.Because[p])
+	return english.Clean(r.Because[p])
 }
 
 // About describes a scenario for the report.
@@ -215,9 +220,20 @@ type About struct {
 	Title     string
 	Story     string  // the events, in a paragraph
 	Hazard    string  // the hazard, by which the report groups scenarios
+	Operators bool    // it is the act of an operator
 	Otherwise string  // the argument why a lock survives it
 	File      string  // the scenario's file, relative to the report; empty without one
 	RoundTrip float64 // mean time of a request and its reply, in ms; 0 for unknown
+}
+
+// about finds what is known of a scenario.
+func (d Document) about(scenario string) About {
+	for _, a := range d.About {
+		if a.Name == scenario {
+			return a
+		}
+	}
+	return About{Name: scenario}
 }
 
 // otherHazards is the group of scenarios that name no hazard.
@@ -228,7 +244,7 @@ func (d Document) goneWords() string {
 	if len(d.Results.Gone) == 0 {
 		return ""
 	}
-	return clean(fmt.Sprintf("Accepted, and not seen any more: %s.", strings.Join(d.Results.Gone, ", ")))
+	return english.Clean(fmt.Sprintf("Accepted, and not seen any more: %s.", strings.Join(d.Results.Gone, ", ")))
 }
 
 // missingWords lists the missing histories; empty if none is missing.
@@ -236,5 +252,5 @@ func (d Document) missingWords() string {
 	if len(d.Missing) == 0 {
 		return ""
 	}
-	return clean(fmt.Sprintf("Missing: %s.", strings.Join(d.Missing, ", ")))
+	return english.Clean(fmt.Sprintf("Missing: %s.", strings.Join(d.Missing, ", ")))
 }

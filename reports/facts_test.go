@@ -6,6 +6,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/checker/history"
+	"github.com/holdfast-go/holdfast/internal/story"
 )
 
 // TestFixturesAreValid: the checker accepts the histories of the other tests.
@@ -14,7 +15,7 @@ func TestFixturesAreValid(t *testing.T) {
 	pause, _ := pauseStory()
 	contention, _ := contentionStory("reentrant", 5, 8, 3)
 	for name, h := range map[string]*history.History{"failover": failover, "pause": pause, "contention": contention} {
-		if newFacts(h).invalid {
+		if story.NewFacts(h).Invalid {
 			t.Errorf("%s is not a valid history", name)
 		}
 	}
@@ -22,20 +23,20 @@ func TestFixturesAreValid(t *testing.T) {
 
 func TestOverlaps(t *testing.T) {
 	h, _ := pauseStory()
-	f := newFacts(h)
+	f := story.NewFacts(h)
 	var got []string
-	for _, o := range f.overlaps {
+	for _, o := range f.Overlaps {
 		got = append(got, o.A.Client+" "+o.B.Client+" "+length(o.To-o.From))
 	}
 	want := []string{"client-1 client-2 490 ms", "client-1 client-2 1.06 s", "client-2 client-3 830 ms"}
 	if !slices.Equal(got, want) {
 		t.Errorf("overlaps %q, want %q", got, want)
 	}
-	if total, longest := f.overlapTime(); length(total) != "2.38 s" || length(longest) != "1.06 s" {
+	if total, longest := f.OverlapTime(); length(total) != "2.38 s" || length(longest) != "1.06 s" {
 		t.Errorf("two holders for %s, at most %s", length(total), length(longest))
 	}
-	if len(f.lost) != 1 || f.lost[0].args.Base != 100 {
-		t.Errorf("lost updates %+v", f.lost)
+	if len(f.Lost) != 1 || f.Lost[0].Args.Base != 100 {
+		t.Errorf("lost updates %+v", f.Lost)
 	}
 }
 
@@ -49,15 +50,15 @@ func TestHandoffs(t *testing.T) {
 	r.release("client-1", 30, 31)
 	r.acquire("client-2", 40, 41, 0) // did not wait: not a hand-off
 	r.release("client-2", 50, 51)
-	f := newFacts(r.end(60))
-	if want := []int64{1_500_000, 0}; !slices.Equal(f.handoffs, want) {
-		t.Errorf("hand-offs %v, want %v", f.handoffs, want)
+	f := story.NewFacts(r.end(60))
+	if want := []int64{1_500_000, 0}; !slices.Equal(f.Handoffs, want) {
+		t.Errorf("hand-offs %v, want %v", f.Handoffs, want)
 	}
 }
 
 func TestNatural(t *testing.T) {
 	names := []string{"node-10", "node-2-replica-1", "node-2", "client-1/10", "client-1/9", "node-1"}
-	slices.SortFunc(names, natural)
+	slices.SortFunc(names, story.Natural)
 	want := []string{"client-1/9", "client-1/10", "node-1", "node-2", "node-2-replica-1", "node-10"}
 	if !slices.Equal(names, want) {
 		t.Errorf("got %q, want %q", names, want)
@@ -91,24 +92,24 @@ func TestLongStory(t *testing.T) {
 	r.release("client-1", at+100, at+101)
 	r.release("client-2", at+200, at+201)
 	run.Verdicts[checker.Exclusion] = checker.Verdict{Outcome: checker.Violated, Class: checker.ContractBroken}
-	story := tell(newFacts(r.end(at+9000)), &run)
+	told := story.Tell(story.NewFacts(r.end(at+9000)), &run)
 	var gaps, bad int
-	for i, s := range story {
-		if i > 0 && s.at < story[i-1].at {
+	for i, s := range told {
+		if i > 0 && s.At < told[i-1].At {
 			t.Errorf("sentence %d is out of order: %v", i, s)
 		}
-		if s.gap {
+		if s.Gap {
 			gaps++
 		}
-		if s.bad {
+		if s.Bad {
 			bad++
 		}
 	}
-	if n := len(story) - gaps; n > maxSentences {
+	if n := len(told) - gaps; n > 25 {
 		t.Errorf("%d sentences", n)
 	}
 	if bad != 2 || gaps == 0 {
-		t.Errorf("%d sentences of the violation, want its start and its end; %d gaps: %v", bad, gaps, story)
+		t.Errorf("%d sentences of the violation, want its start and its end; %d gaps: %v", bad, gaps, told)
 	}
 }
 
@@ -122,10 +123,10 @@ func TestWindow(t *testing.T) {
 	r.acquire("client-2", at+10, at+20, 901)
 	r.release("client-1", at+100, at+101)
 	r.release("client-2", at+200, at+201)
-	f := newFacts(r.end(at + 9000))
+	f := story.NewFacts(r.end(at + 9000))
 	tl := &timeline{timeAxis: &timeAxis{}, f: f, proven: map[int64]bool{}, colour: map[string]int{}}
 	tl.window()
-	o := f.overlaps[0]
+	o := f.Overlaps[0]
 	if tl.from < ns(at-1500) || tl.from > o.From || tl.to < o.To || tl.to > ns(at+400) {
 		t.Errorf("the window is %s to %s, the overlap %s to %s", history.At(tl.from), history.At(tl.to), history.At(o.From), history.At(o.To))
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-go/holdfast/internal/english"
+	"github.com/holdfast-go/holdfast/internal/story"
 	"github.com/holdfast-go/holdfast/reports/results"
 )
 
@@ -17,7 +18,7 @@ const maxTail = 20
 func failureOf(r *results.Run) (reason string, tail []string) {
 	first, rest := r.SplitFailure()
 	if rest = cleanLines(strings.ReplaceAll(rest, "\t", "    ")); rest == "" {
-		return clean(first), nil
+		return english.Clean(first), nil
 	}
 	tail = strings.Split(rest, "\n")
 	if n := len(tail) - maxTail; n > 0 {
@@ -28,7 +29,7 @@ func failureOf(r *results.Run) (reason string, tail []string) {
 		tail = append(append(head, fmt.Sprintf("(%s left out)", english.Count(n-len(head), "line"))), tail[n:]...)
 	}
 	for i := range tail {
-		tail[i] = strings.TrimRight(short(tail[i], maxLine), " ")
+		tail[i] = strings.TrimRight(english.Short(tail[i], story.MaxLine), " ")
 	}
-	return clean(first), tail
+	return english.Clean(first), tail
 }

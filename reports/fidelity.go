@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/reports/results"
 )
 
@@ -183,7 +184,7 @@ func (t *twoWorlds) notInLive() []unplayed {
 				return "no reason is given", true
 			}
 			reason, _ = cannotRun(c.skip)
-			return cmp.Or(reason, clean(c.skip.Reason), "no reason is given"), true
+			return cmp.Or(reason, english.Clean(c.skip.Reason), "no reason is given"), true
 		})
 	})
 }
@@ -193,7 +194,7 @@ func (t *twoWorlds) stale(all []difference) []string {
 	var out []string
 	for key := range t.explained {
 		if !slices.ContainsFunc(all, func(d difference) bool { return d.key() == key }) {
-			out = append(out, clean(key))
+			out = append(out, english.Clean(key))
 		}
 	}
 	slices.Sort(out)

@@ -25,12 +25,12 @@ func (f Fidelity) Text(w io.Writer) error {
 		if i == 0 {
 			fmt.Fprint(b, "Differences:\n\n")
 		}
-		fmt.Fprintf(b, "  %s, %s: %s\n", name(d.Scenario), name(d.Lock), clean(d.Property))
+		fmt.Fprintf(b, "  %s, %s: %s\n", english.Name(d.Scenario), english.Name(d.Lock), english.Clean(d.Property))
 		writeWrapped(b, "    ", "sim: "+worldWords(d.Sim))
 		writeWrapped(b, "    ", "live: "+worldWords(d.Live))
 		why := "[unexplained]"
 		if d.Explanation != "" {
-			why = "explained: " + clean(d.Explanation)
+			why = "explained: " + english.Clean(d.Explanation)
 		}
 		writeWrapped(b, "    ", why)
 		fmt.Fprintln(b)
@@ -88,10 +88,10 @@ func (t *twoWorlds) textLegend(w *bufio.Writer) {
 // worldWords states the verdict of one world on a property.
 func worldWords(v checker.Verdict) string {
 	if v.Outcome == "" {
-		return clean(v.Reason)
+		return english.Clean(v.Reason)
 	}
 	words := verdictWords(v.Outcome, v.Class)
-	if reason := clean(v.Reason); reason != "" {
+	if reason := english.Clean(v.Reason); reason != "" {
 		words += ": " + reason
 	}
 	return words
@@ -120,7 +120,7 @@ func (f Fidelity) Markdown(w io.Writer) error {
 		if d.Explanation != "" {
 			why = EscapeMarkdown(d.Explanation)
 		}
-		fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s |\n", EscapeMarkdown(name(d.Scenario)), EscapeMarkdown(name(d.Lock)), EscapeMarkdown(d.Property),
+		fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s |\n", EscapeMarkdown(english.Name(d.Scenario)), EscapeMarkdown(english.Name(d.Lock)), EscapeMarkdown(d.Property),
 			EscapeMarkdown(worldWords(d.Sim)), EscapeMarkdown(worldWords(d.Live)), why)
 	}
 	if len(all) > 0 {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/internal/must"
+	"github.com/holdfast-go/holdfast/internal/story"
 	"github.com/holdfast-go/holdfast/reports/results"
 )
 
@@ -93,18 +94,18 @@ func TestJUnit(t *testing.T) {
 // TestStoryAndTimeline compares the stories and diagrams of three small runs with
 // golden files.
 func TestStoryAndTimeline(t *testing.T) {
-	for file, story := range map[string]func() (*history.History, results.Run){
+	for file, record := range map[string]func() (*history.History, results.Run){
 		"failover": failoverStory,
 		"pause":    pauseStory,
 		"contention": func() (*history.History, results.Run) {
 			return contentionStory("reentrant", 3, 8, 1)
 		},
 	} {
-		h, r := story()
-		f := newFacts(h)
+		h, r := record()
+		f := story.NewFacts(h)
 		svg, caption := drawTimeline(f, &r, &timeAxis{})
 		var b bytes.Buffer
-		v := runView{Timeline: svg, Caption: caption, Story: storyView(tell(f, &r))}
+		v := runView{Timeline: svg, Caption: caption, Story: storyView(story.Tell(f, &r))}
 		for _, part := range []string{"timeline", "story"} {
 			must.Succeed(t, pages.ExecuteTemplate(&b, part, v))
 			b.WriteByte('\n')

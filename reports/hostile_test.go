@@ -13,6 +13,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/checker/history"
+	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/reports/results"
 )
@@ -210,8 +211,8 @@ func TestClean(t *testing.T) {
 	for in, want := range map[string]string{
 		"plain": "plain", "a\tb\nc": "a b c", "\x1b[31m": "\ufffd[31m", "é🔒": "é🔒", "\xff": "\ufffd", "\u2066x": "\ufffdx",
 	} {
-		if got := clean(in); got != want {
-			t.Errorf("clean(%q) = %q, want %q", in, got, want)
+		if got := english.Clean(in); got != want {
+			t.Errorf("english.Clean(%q) = %q, want %q", in, got, want)
 		}
 	}
 }

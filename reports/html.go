@@ -14,6 +14,8 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/checker/history"
+	"github.com/holdfast-go/holdfast/internal/english"
+	"github.com/holdfast-go/holdfast/internal/story"
 	"github.com/holdfast-go/holdfast/reports/results"
 )
 
@@ -74,7 +76,7 @@ func Draw(h *history.History, r *results.Run) (svg template.HTML, caption string
 
 // drawOn is [Draw] on an axis of time that other pictures share.
 func drawOn(h *history.History, r *results.Run, axis *timeAxis) (svg template.HTML, caption string) {
-	return drawTimeline(newFacts(h), r, axis)
+	return drawTimeline(story.NewFacts(h), r, axis)
 }
 
 // pager writes a report.
@@ -119,7 +121,7 @@ func slug(s string) string {
 			return r
 		}
 		return '-'
-	}, short(s, 100))
+	}, english.Short(s, 100))
 	return cmp.Or(s, "-")
 }
 
@@ -217,21 +219,21 @@ func (p *pager) head() headView {
 		CSS:      Style(),
 		Question: p.question(), Interrupted: p.d.Results.InterruptedWords(), Answer: p.d.answer(), Tone: p.tone(), Cards: p.cardViews(), Made: madeWords(p.d.Results.Made),
 		Missing: p.d.missingWords(),
-		Version: clean(p.d.Results.Version), Command: clean(p.d.Results.Command),
+		Version: english.Clean(p.d.Results.Version), Command: english.Clean(p.d.Results.Command),
 		Claims: claimTable(p.m),
 	}
 	for _, l := range p.m.locks {
-		v.Locks = append(v.Locks, name(l))
+		v.Locks = append(v.Locks, english.Name(l))
 	}
 	v.Columns = make([]struct{}, len(v.Locks)+1)
 	v.LeftOut = p.m.leftOut()
 	for _, h := range p.hazards() {
-		g := groupView{Hazard: clean(h)}
+		g := groupView{Hazard: english.Clean(h)}
 		for _, s := range p.m.scenarios {
 			if p.hazard(s) != h || p.m.empty(s) {
 				continue
 			}
-			row := rowView{Name: name(s), Anchor: p.anchors[[2]string{s, ""}], Title: clean(p.about(s).Title)}
+			row := rowView{Name: english.Name(s), Anchor: p.anchors[[2]string{s, ""}], Title: english.Clean(p.d.about(s).Title)}
 			for _, l := range p.m.locks {
 				row.Cells = append(row.Cells, p.cell(p.m.cell(s, l)))
 			}
@@ -249,7 +251,7 @@ func (p *pager) head() headView {
 	}
 	for _, f := range p.m.findings() {
 		fv := findingView{
-			Scenario: name(f.run.Scenario), Lock: name(f.run.Column()), Property: f.property, Got: f.got, Want: f.want,
+			Scenario: english.Name(f.run.Scenario), Lock: english.Name(f.run.Column()), Property: f.property, Got: f.got, Want: f.want,
 			Reason: f.reason, Because: f.because, Replay: Replay(f.run),
 			Anchor: p.anchors[[2]string{f.run.Scenario, f.run.Column()}], Also: f.alsoWords(),
 		}
@@ -272,15 +274,15 @@ func (p *pager) cell(c *cell) cellView {
 	case markNone:
 		return v
 	case markSkipped:
-		v.Title = name(c.lock) + ": " + clean(c.skip.Reason)
+		v.Title = english.Name(c.lock) + ": " + english.Clean(c.skip.Reason)
 		if reason, cannot := cannotRun(c.skip); cannot {
-			v.Title = name(c.lock) + ": " + results.NotRun + reason
+			v.Title = english.Name(c.lock) + ": " + results.NotRun + reason
 		}
 		return v
 	}
 	r := c.worst()
 	v.Anchor = p.anchors[[2]string{c.scenario, c.lock}]
-	v.Title = name(c.lock) + ": " + strings.TrimSuffix(inWords(r), asArgued)
+	v.Title = english.Name(c.lock) + ": " + strings.TrimSuffix(inWords(r), asArgued)
 	if e := r.Verdicts[checker.Exclusion]; e.OverlapMS > 0 {
 		v.Note = overlapNote(e.OverlapMS)
 	}
@@ -306,12 +308,12 @@ const asArgued = "; as expected"
 func inWords(r *results.Run) string {
 	if r.Failure != "" {
 		reason, _ := failureOf(r)
-		return "could not be judged: " + short(reason, 200)
+		return "could not be judged: " + english.Short(reason, 200)
 	}
 	var bad []string
 	for _, p := range propertiesOf(r) {
 		if v := r.Verdicts[p]; v.Outcome != checker.OutcomeOK {
-			bad = append(bad, clean(string(p))+" "+verdictWords(v.Outcome, v.Class))
+			bad = append(bad, english.Clean(string(p))+" "+verdictWords(v.Outcome, v.Class))
 		}
 	}
 	if len(bad) == 0 {
@@ -321,13 +323,4 @@ func inWords(r *results.Run) string {
 		return strings.Join(bad, ", ") + asArgued
 	}
 	return strings.Join(bad, ", ") + "; not as expected"
-}
-
-func (p *pager) about(scenario string) About {
-	for _, a := range p.d.About {
-		if a.Name == scenario {
-			return a
-		}
-	}
-	return About{Name: scenario}
 }

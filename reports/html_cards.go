@@ -43,20 +43,20 @@ func (p *pager) hazards() []string {
 }
 
 func (p *pager) hazard(scenario string) string {
-	return cmp.Or(p.about(scenario).Hazard, otherHazards)
+	return cmp.Or(p.d.about(scenario).Hazard, otherHazards)
 }
 
 func (p *pager) cardViews() []cardView {
 	var all []cardView
 	for _, c := range cardsOf(p.d.Results.Runs, p.m.locks, p.hazards(), p.hazard) {
-		v := cardView{Lock: name(c.lock), Class: "ok", Verdict: "survives everything that was played", Costs: p.costs(c.lock)}
+		v := cardView{Lock: english.Name(c.lock), Class: "ok", Verdict: "survives everything that was played", Costs: p.costs(c.lock)}
 		broken, own := map[string]bool{}, map[string]bool{}
 		for _, b := range c.breaks {
 			broken[b.hazard] = true
 			if !b.inherent {
 				own[b.hazard] = true
 			}
-			under := underView{clean(b.hazard), fmt.Sprintf("%d of %d", len(b.scenarios), b.of), p.anchors[[2]string{b.scenarios[0], c.lock}]}
+			under := underView{english.Clean(b.hazard), fmt.Sprintf("%d of %d", len(b.scenarios), b.of), p.anchors[[2]string{b.scenarios[0], c.lock}]}
 			if n := len(v.Breaks); n == 0 || v.Breaks[n-1].How != b.harm.String() {
 				v.Breaks = append(v.Breaks, breakView{How: b.harm.String(), Class: looks[harmMark(b.harm)].word})
 			}
@@ -68,10 +68,10 @@ func (p *pager) cardViews() []cardView {
 		}
 		var survives, unknown []string
 		for _, s := range c.survives {
-			survives = append(survives, fmt.Sprintf("%s (%d)", clean(s.hazard), s.scenarios))
+			survives = append(survives, fmt.Sprintf("%s (%d)", english.Clean(s.hazard), s.scenarios))
 		}
 		for _, h := range c.unknown {
-			unknown = append(unknown, clean(h))
+			unknown = append(unknown, english.Clean(h))
 		}
 		v.Survives, v.Unknown = english.And(survives), english.And(unknown)
 		if len(broken) > 0 {
@@ -88,7 +88,7 @@ func (p *pager) cardViews() []cardView {
 			v.Class, v.Verdict = "unknown", "not everything was decided"
 		}
 		for _, a := range c.advice {
-			v.Advice = append(v.Advice, clean(a))
+			v.Advice = append(v.Advice, english.Clean(a))
 		}
 		if len(c.survives)+len(c.breaks)+len(c.unknown) > 0 {
 			all = append(all, v)
@@ -146,7 +146,7 @@ func (p *pager) tone() string {
 func (p *pager) question() string {
 	count := func(names []string, one string) string {
 		if len(names) == 1 {
-			return name(names[0])
+			return english.Name(names[0])
 		}
 		return english.Count(len(names), one)
 	}

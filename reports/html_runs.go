@@ -11,6 +11,7 @@ import (
 	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/internal/chart"
 	"github.com/holdfast-go/holdfast/internal/english"
+	"github.com/holdfast-go/holdfast/internal/story"
 	"github.com/holdfast-go/holdfast/reports/results"
 )
 
@@ -113,10 +114,10 @@ func (d Document) One(w io.Writer, argued bool) error {
 }
 
 func (p *pager) scenario(s string, begins bool) error {
-	a := p.about(s)
-	v := scenarioView{Anchor: p.anchors[[2]string{s, ""}], Name: name(s), Title: clean(a.Title), File: clean(a.File)}
+	a := p.d.about(s)
+	v := scenarioView{Anchor: p.anchors[[2]string{s, ""}], Name: english.Name(s), Title: english.Clean(a.Title), File: english.Clean(a.File)}
 	if begins {
-		v.Hazard = clean(p.hazard(s))
+		v.Hazard = english.Clean(p.hazard(s))
 	}
 	for _, par := range strings.Split(cleanLines(a.Story), "\n\n") {
 		if par = strings.Join(strings.Fields(par), " "); par != "" {
@@ -181,8 +182,8 @@ func (p *pager) besides(v runView, r *results.Run) *besideView {
 	if v.Timeline == "" {
 		return nil
 	}
-	does, why := whyBeside(r, p.about(r.Scenario).Otherwise)
-	return &besideView{Lock: v.Lock, Does: does, Anchor: v.Anchor, Timeline: v.Timeline, Caption: v.Caption, Argument: strings.Join(strings.Fields(clean(why)), " ")}
+	does, why := whyBeside(r, p.d.about(r.Scenario).Otherwise)
+	return &besideView{Lock: v.Lock, Does: does, Anchor: v.Anchor, Timeline: v.Timeline, Caption: v.Caption, Argument: strings.Join(strings.Fields(english.Clean(why)), " ")}
 }
 
 // pair chooses the lock that shows the violations of a scenario best, and an
@@ -212,9 +213,9 @@ func (p *pager) run(c *cell, axis *timeAxis, leads bool) runView {
 	r := c.worst()
 	k := markOf(r)
 	v := runView{
-		Anchor: p.anchors[[2]string{c.scenario, c.lock}], Lock: name(c.lock), Class: looks[k].word, Symbol: looks[k].symbol, Words: inWords(r),
+		Anchor: p.anchors[[2]string{c.scenario, c.lock}], Lock: english.Name(c.lock), Class: looks[k].word, Symbol: looks[k].symbol, Words: inWords(r),
 		Unexpected: !r.Passed(), Open: !r.Passed() || len(p.d.Results.Runs) <= 3,
-		Facts: origin(r), Replay: Replay(r), Hash: clean(r.HistorySHA256), History: clean(r.History),
+		Facts: origin(r), Replay: Replay(r), Hash: english.Clean(r.HistorySHA256), History: english.Clean(r.History),
 	}
 	if share := c.share(); share != "" {
 		v.Words += "; so with " + share + " seeds"
@@ -224,12 +225,12 @@ func (p *pager) run(c *cell, axis *timeAxis, leads bool) runView {
 	var holds, violated []string
 	for _, prop := range propertiesOf(r) {
 		if verdict := r.Verdicts[prop]; verdict.Outcome == checker.OutcomeOK && r.Matches(prop) && verdict.Reason == "" {
-			holds = append(holds, clean(string(prop)))
+			holds = append(holds, english.Clean(string(prop)))
 			continue
 		}
 		v.Verdicts = append(v.Verdicts, viewVerdict(r, prop))
 		if r.Verdicts[prop].Outcome == checker.Violated {
-			violated = append(violated, clean(string(prop)))
+			violated = append(violated, english.Clean(string(prop)))
 		}
 	}
 	v.Arguments = arguments(r)
@@ -255,13 +256,13 @@ func (p *pager) run(c *cell, axis *timeAxis, leads bool) runView {
 			}
 			continue
 		}
-		f := newFacts(h)
+		f := story.NewFacts(h)
 		p.count(c.lock, f)
-		p.numbers[c.lock].cost(f, o.Stats.Commands, p.hazard(c.scenario) == "no fault", p.about(c.scenario).RoundTrip)
+		p.numbers[c.lock].cost(f, o.Stats.Commands, p.hazard(c.scenario) == "no fault", p.d.about(c.scenario).RoundTrip)
 		if drawn {
 			v.Timeline, v.Caption = drawTimeline(f, r, axis)
 			if isInteresting(r) || len(p.d.Results.Runs) < drawAllBelow {
-				v.Story = storyView(tell(f, r))
+				v.Story = storyView(story.Tell(f, r))
 				if leads || !r.Passed() || len(p.d.Results.Runs) < drawAllBelow {
 					v.Proofs = proofViews(f, r)
 				}
@@ -277,7 +278,7 @@ func (p *pager) draws(r *results.Run) bool {
 	return isInteresting(r) || r.Lock == p.d.Reference || len(p.d.Results.Runs) < drawAllBelow
 }
 
-func (p *pager) count(lock string, f *facts) {
+func (p *pager) count(lock string, f *story.Facts) {
 	n := p.numbers[lock]
 	if n == nil {
 		n = &numbers{lock: lock}
@@ -298,7 +299,7 @@ func arguments(r *results.Run) []argumentView {
 		if about[reason] == nil {
 			reasons = append(reasons, reason)
 		}
-		about[reason] = append(about[reason], clean(string(p)))
+		about[reason] = append(about[reason], english.Clean(string(p)))
 	}
 	var out []argumentView
 	for _, reason := range reasons {
@@ -310,8 +311,8 @@ func arguments(r *results.Run) []argumentView {
 func viewVerdict(r *results.Run, p checker.Property) verdictView {
 	v := r.Verdicts[p]
 	out := verdictView{
-		Property: clean(string(p)), Outcome: verdictWords(v.Outcome, v.Class), Expected: expectedWords(r, p),
-		Reason: clean(v.Reason), Unexpected: !r.Matches(p),
+		Property: english.Clean(string(p)), Outcome: verdictWords(v.Outcome, v.Class), Expected: expectedWords(r, p),
+		Reason: english.Clean(v.Reason), Unexpected: !r.Matches(p),
 	}
 	if v.Outcome != checker.OutcomeOK || out.Unexpected {
 		out.Facts = verdictFacts(v)
@@ -324,7 +325,7 @@ func viewVerdict(r *results.Run, p checker.Property) verdictView {
 	return out
 }
 
-func proofViews(f *facts, r *results.Run) []proofView {
+func proofViews(f *story.Facts, r *results.Run) []proofView {
 	var out []proofView
 	for _, c := range proofsOf(r) {
 		v := proofView{Picture: drawProof(f, r, c)}
@@ -333,28 +334,28 @@ func proofViews(f *facts, r *results.Run) []proofView {
 		}
 		for _, p := range c.about {
 			verdict := r.Verdicts[p]
-			v.About = append(v.About, reasonView{clean(string(p)), verdictWords(verdict.Outcome, verdict.Class), clean(verdict.Reason)})
+			v.About = append(v.About, reasonView{english.Clean(string(p)), verdictWords(verdict.Outcome, verdict.Class), english.Clean(verdict.Reason)})
 		}
 		out = append(out, v)
 	}
 	return out
 }
 
-func storyView(story []sentence) []sentenceView {
-	out := make([]sentenceView, len(story))
-	for i, s := range story {
-		v := sentenceView{Text: s.text}
-		if !s.gap {
-			v.Time = history.At(s.at)
+func storyView(all []story.Sentence) []sentenceView {
+	out := make([]sentenceView, len(all))
+	for i, s := range all {
+		v := sentenceView{Text: s.Text}
+		if !s.Gap {
+			v.Time = history.At(s.At)
 		}
 		switch {
-		case s.bad:
+		case s.Bad:
 			v.Class = "bad"
-		case s.fault:
+		case s.Fault:
 			v.Class = "struck"
-		case s.said != "":
+		case s.Said != "":
 			v.Class = "said"
-		case s.gap:
+		case s.Gap:
 			v.Class = "gap"
 		}
 		out[i] = v
@@ -386,11 +387,11 @@ func (p *pager) numberView() numbersView {
 	}
 	names, ms := make([]string, len(all)), make([][]float64, len(all))
 	for i, n := range all {
-		names[i], ms[i] = short(name(n.lock), 24), n.handoffs
+		names[i], ms[i] = english.Short(english.Name(n.lock), 24), n.handoffs
 	}
 	svg, err := chart.Boxes("from release to the next waiter's grant", names, ms)
 	if err != nil {
-		v.Absent = "The hand-off times could not be drawn: " + clean(err.Error())
+		v.Absent = "The hand-off times could not be drawn: " + english.Clean(err.Error())
 		return v
 	}
 	if v.Plot = template.HTML(svg); svg == nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/internal/must"
+	"github.com/holdfast-go/holdfast/internal/story"
 	"github.com/holdfast-go/holdfast/reports/results"
 )
 
@@ -185,7 +186,7 @@ func TestAnchorsAreNames(t *testing.T) {
 // replication, and the ends of the leases.
 func TestTheFailoverShowsItsCause(t *testing.T) {
 	h, r := failoverStory()
-	svg, _ := drawTimeline(newFacts(h), &r, &timeAxis{})
+	svg, _ := drawTimeline(story.NewFacts(h), &r, &timeAxis{})
 	for _, want := range []string{`class=promoted`, "promoted, primary", `class="role replica"`, `class=vanished`, "not copied", `class=leased`, "lease ", `class=message`} {
 		if !strings.Contains(string(svg), want) {
 			t.Errorf("the picture lacks %s", want)
@@ -196,7 +197,7 @@ func TestTheFailoverShowsItsCause(t *testing.T) {
 // A role line on a server that keeps its role would strike out the holder.
 func TestRolesStandWhereTheyChange(t *testing.T) {
 	h, r := contentionStory("reentrant", 3, 3, 1)
-	if svg, _ := drawTimeline(newFacts(h), &r, &timeAxis{}); strings.Contains(string(svg), `class="role`) || !strings.Contains(string(svg), `class="server`) {
+	if svg, _ := drawTimeline(story.NewFacts(h), &r, &timeAxis{}); strings.Contains(string(svg), `class="role`) || !strings.Contains(string(svg), `class="server`) {
 		t.Error("a server that stays a primary has a line through its bar")
 	}
 }
@@ -248,9 +249,9 @@ func TestColoursSayWhatIsMeant(t *testing.T) {
 		v.Outcome = checker.OutcomeOK
 		r.Verdicts[p] = v
 	}
-	for _, s := range tell(newFacts(h), &r) {
-		if s.bad {
-			t.Errorf("every property holds, and yet: %s", s.text)
+	for _, s := range story.Tell(story.NewFacts(h), &r) {
+		if s.Bad {
+			t.Errorf("every property holds, and yet: %s", s.Text)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/reports/results"
 )
 
@@ -20,7 +21,7 @@ func JUnit(w io.Writer, res results.Results) error {
 	m := newMatrix(Document{Results: res})
 	all := junitSuites{Name: "holdfast"}
 	for _, s := range m.scenarios {
-		suite := junitSuite{Name: name(s)}
+		suite := junitSuite{Name: english.Name(s)}
 		var ms float64
 		for _, l := range m.locks {
 			c := m.cell(s, l)
@@ -32,7 +33,7 @@ func JUnit(w io.Writer, res results.Results) error {
 				ms += r.Stats.WallMS
 			}
 			if len(c.runs) == 0 && c.skip != nil {
-				suite.add(junitCase{Class: name(s), Name: name(l), Time: seconds(0), Skipped: &junitNote{Message: clean(c.skip.Reason)}})
+				suite.add(junitCase{Class: english.Name(s), Name: english.Name(l), Time: seconds(0), Skipped: &junitNote{Message: english.Clean(c.skip.Reason)}})
 			}
 		}
 		suite.Time = seconds(ms)
@@ -46,7 +47,7 @@ func JUnit(w io.Writer, res results.Results) error {
 	if len(res.Gone) > 0 {
 		suite := junitSuite{Name: "accepted", Time: seconds(0)}
 		for _, g := range res.Gone {
-			suite.add(junitCase{Class: "accepted", Name: clean(g), Time: seconds(0), Failure: &junitNote{
+			suite.add(junitCase{Class: "accepted", Name: english.Clean(g), Time: seconds(0), Failure: &junitNote{
 				Message: "this violation is accepted, and no run shows it any more", Type: "gone",
 				Text: "Take it off the list of accepted violations.\n",
 			}})
@@ -140,7 +141,7 @@ func (s *junitSuite) add(c junitCase) {
 }
 
 func junitRun(r *results.Run, seeded bool) junitCase {
-	c := junitCase{Class: name(r.Scenario), Name: name(r.Column()), Time: seconds(r.Stats.WallMS)}
+	c := junitCase{Class: english.Name(r.Scenario), Name: english.Name(r.Column()), Time: seconds(r.Stats.WallMS)}
 	if seeded {
 		c.Name += " seed " + number(r.Seed)
 	}
@@ -191,7 +192,7 @@ func (c *junitCase) describe(r *results.Run) {
 	c.Properties = &junitProperties{}
 	for _, p := range [][2]string{{"world", r.World}, {"seed", number(r.Seed)}, {"history", r.History}, {"history_sha256", r.HistorySHA256}} {
 		if p[1] != "" {
-			c.Properties.All = append(c.Properties.All, junitProperty{p[0], clean(p[1])})
+			c.Properties.All = append(c.Properties.All, junitProperty{p[0], english.Clean(p[1])})
 		}
 	}
 	var text strings.Builder
@@ -200,13 +201,13 @@ func (c *junitCase) describe(r *results.Run) {
 		if v.Outcome == "ok" || !r.Matches(p) { // the failure states it
 			continue
 		}
-		c.Properties.All = append(c.Properties.All, junitProperty{clean(string(p)), verdictWords(v.Outcome, v.Class)})
+		c.Properties.All = append(c.Properties.All, junitProperty{english.Clean(string(p)), verdictWords(v.Outcome, v.Class)})
 		as := "as expected"
 		if _, ok := r.Accepted[p]; ok {
 			as = "accepted"
 		}
-		fmt.Fprintf(&text, "%s %s, %s\n", clean(string(p)), verdictWords(v.Outcome, v.Class), as)
-		for _, line := range []string{clean(v.Reason), because(r, p)} {
+		fmt.Fprintf(&text, "%s %s, %s\n", english.Clean(string(p)), verdictWords(v.Outcome, v.Class), as)
+		for _, line := range []string{english.Clean(v.Reason), because(r, p)} {
 			if line != "" {
 				fmt.Fprintln(&text, "  "+line)
 			}

@@ -9,6 +9,7 @@ import (
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/internal/must"
+	"github.com/holdfast-go/holdfast/internal/story"
 	"github.com/holdfast-go/holdfast/reports/results"
 )
 
@@ -104,9 +105,9 @@ func TestLiveRuns(t *testing.T) {
 func TestStoryOfServers(t *testing.T) {
 	h, r := liveStory()
 	var told []string
-	for _, s := range tell(newFacts(h), &r) {
-		if s.said != "" {
-			told = append(told, s.text)
+	for _, s := range story.Tell(story.NewFacts(h), &r) {
+		if s.Said != "" {
+			told = append(told, s.Text)
 		}
 	}
 	text := strings.Join(told, "\n")
@@ -126,9 +127,9 @@ func TestStoryOfServers(t *testing.T) {
 func TestShortStoryKeepsSmallTalk(t *testing.T) {
 	r := record("contention", "reentrant", history.Claims{})
 	r.log(1, "node-1", "Ready to accept connections")
-	story := tell(newFacts(r.end(2)), nil)
-	if len(story) != 1 || story[0].text != "node-1 says: Ready to accept connections" {
-		t.Errorf("got %+v", story)
+	told := story.Tell(story.NewFacts(r.end(2)), nil)
+	if len(told) != 1 || told[0].Text != "node-1 says: Ready to accept connections" {
+		t.Errorf("got %+v", told)
 	}
 }
 

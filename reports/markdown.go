@@ -8,6 +8,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/internal/english"
+	"github.com/holdfast-go/holdfast/internal/story"
 	"github.com/holdfast-go/holdfast/reports/results"
 )
 
@@ -55,11 +56,11 @@ func markdownMatrix(w *bufio.Writer, m *matrix) {
 func markdownGrid(w *bufio.Writer, m *matrix, mark func(scenario, lock string) string) {
 	fmt.Fprint(w, "| scenario |")
 	for _, l := range m.locks {
-		fmt.Fprintf(w, " %s |", EscapeMarkdown(name(l)))
+		fmt.Fprintf(w, " %s |", EscapeMarkdown(english.Name(l)))
 	}
 	fmt.Fprint(w, "\n|---|", strings.Repeat(":---:|", len(m.locks)), "\n")
 	for _, s := range m.scenarios {
-		fmt.Fprintf(w, "| %s |", EscapeMarkdown(name(s)))
+		fmt.Fprintf(w, "| %s |", EscapeMarkdown(english.Name(s)))
 		for _, l := range m.locks {
 			fmt.Fprintf(w, " %s |", mark(s, l))
 		}
@@ -89,13 +90,13 @@ func markdownFindings(w *bufio.Writer, m *matrix) {
 		if f.of > 1 {
 			reason = strings.TrimSpace(fmt.Sprintf("%s (%d of %d seeds: %s)", reason, len(f.seeds), f.of, seedList(f.seeds, 8)))
 		}
-		fmt.Fprintf(w, "| %s | %s | %s | %s | %s | %s | %s |\n", EscapeMarkdown(name(f.run.Scenario)), EscapeMarkdown(name(f.run.Column())),
+		fmt.Fprintf(w, "| %s | %s | %s | %s | %s | %s | %s |\n", EscapeMarkdown(english.Name(f.run.Scenario)), EscapeMarkdown(english.Name(f.run.Column())),
 			EscapeMarkdown(f.property), EscapeMarkdown(f.got), EscapeMarkdown(f.want), reason, codeSpan(Replay(f.run)))
 	}
 	fmt.Fprintln(w)
 	for _, f := range all {
 		if len(f.tail) > 0 {
-			fmt.Fprintf(w, "%s, %s: %s\n\n", EscapeMarkdown(name(f.run.Scenario)), EscapeMarkdown(name(f.run.Column())), EscapeMarkdown(f.reason))
+			fmt.Fprintf(w, "%s, %s: %s\n\n", EscapeMarkdown(english.Name(f.run.Scenario)), EscapeMarkdown(english.Name(f.run.Column())), EscapeMarkdown(f.reason))
 			markdownLines(w, f.tail)
 		}
 	}
@@ -117,13 +118,13 @@ func markdownStory(w *bufio.Writer, d Document, r *results.Run) {
 		return
 	}
 	fmt.Fprint(w, "What happened:\n\n")
-	for _, s := range tell(newFacts(h), r) {
-		text := EscapeMarkdown(s.text)
-		if s.bad {
+	for _, s := range story.Tell(story.NewFacts(h), r) {
+		text := EscapeMarkdown(s.Text)
+		if s.Bad {
 			text = "**" + text + "**"
 		}
-		if !s.gap {
-			text = history.At(s.at) + " " + text
+		if !s.Gap {
+			text = history.At(s.At) + " " + text
 		}
 		fmt.Fprintf(w, "- %s\n", text)
 	}
@@ -132,7 +133,7 @@ func markdownStory(w *bufio.Writer, d Document, r *results.Run) {
 
 // EscapeMarkdown escapes everything that GitHub would read as markup.
 func EscapeMarkdown(s string) string {
-	s = clean(s)
+	s = english.Clean(s)
 	var b strings.Builder
 	for i, r := range s {
 		switch {

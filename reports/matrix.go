@@ -229,8 +229,8 @@ func findingsOf(r *results.Run) []finding {
 			continue
 		}
 		out = append(out, finding{
-			run: r, property: clean(string(p)), got: verdictWords(v.Outcome, v.Class), want: expectedWords(r, p),
-			reason: clean(v.Reason), facts: verdictFacts(v), because: because(r, p),
+			run: r, property: english.Clean(string(p)), got: verdictWords(v.Outcome, v.Class), want: expectedWords(r, p),
+			reason: english.Clean(v.Reason), facts: verdictFacts(v), because: because(r, p),
 			violated: v.Outcome == checker.Violated, expected: r.Matches(p), seeds: seeds,
 		})
 	}
@@ -256,10 +256,10 @@ func (d Document) Annotate(w io.Writer) error {
 				text += "\n" + more
 			}
 		}
-		annotate(b, name(f.run.Scenario)+", "+name(f.run.Column()), text)
+		annotate(b, english.Name(f.run.Scenario)+", "+english.Name(f.run.Column()), text)
 	}
 	for _, g := range d.Results.Gone {
-		annotate(b, "accepted violation is gone", clean(g))
+		annotate(b, "accepted violation is gone", english.Clean(g))
 	}
 	return b.Flush()
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/internal/party"
+	"github.com/holdfast-go/holdfast/internal/story"
 )
 
 // messageKind is the content of a message.
@@ -33,7 +34,7 @@ type message struct {
 
 // messagesIn derives the messages of a history, in the order in which they were sent.
 // It needs events in time order, as every valid history has.
-func messagesIn(h *history.History, roles map[string][]role) []message {
+func messagesIn(h *history.History, roles map[string][]story.Role) []message {
 	all := append(requestsIn(h), replicationIn(h, roles)...)
 	slices.SortStableFunc(all, func(a, b message) int { return cmp.Compare(a.sent, b.sent) })
 	return all
@@ -45,7 +46,7 @@ func changesHolder(s *history.ServerEvent) bool { return s.Holder != s.WasHolder
 // replicationIn connects every change on a primary with the same change on each
 // of its replicas. A change is lost if the replica becomes primary without it, or
 // has moved to another state.
-func replicationIn(h *history.History, roles map[string][]role) []message {
+func replicationIn(h *history.History, roles map[string][]story.Role) []message {
 	var all []message
 	nodes := slices.Sorted(maps.Keys(roles))
 	for i := range h.Events {
@@ -55,7 +56,7 @@ func replicationIn(h *history.History, roles map[string][]role) []message {
 			continue
 		}
 		for _, node := range nodes {
-			if node == s.Node || party.First(node) != party.First(s.Node) || !isReplica(roles[node], e.Time) {
+			if node == s.Node || party.First(node) != party.First(s.Node) || !story.IsReplica(roles[node], e.Time) {
 				continue
 			}
 			if at, lost, ok := arrival(h.Events[i:], node, roles[node]); ok {
@@ -68,11 +69,11 @@ func replicationIn(h *history.History, roles map[string][]role) []message {
 
 // arrival finds the change of the first event on a replica. ok is false if the history
 // does not show its fate.
-func arrival(events []history.Event, node string, roles []role) (at int64, lost, ok bool) {
+func arrival(events []history.Event, node string, roles []story.Role) (at int64, lost, ok bool) {
 	sent := events[0].Server
 	promoted := int64(-1)
-	if i := slices.IndexFunc(roles, func(r role) bool { return r.primary && r.from > events[0].Time }); i >= 0 {
-		promoted = roles[i].from
+	if i := slices.IndexFunc(roles, func(r story.Role) bool { return r.Primary && r.From > events[0].Time }); i >= 0 {
+		promoted = roles[i].From
 	}
 	for i := range events[1:] {
 		e := &events[1+i]

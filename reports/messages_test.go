@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-go/holdfast/checker/history"
+	"github.com/holdfast-go/holdfast/internal/story"
 )
 
 const ms = int64(1e6)
@@ -40,11 +41,11 @@ func failover() *history.History {
 // The picture shows why a failover loses a grant: the promotion, and the
 // replication that never arrived.
 func TestALostGrantIsALostArrow(t *testing.T) {
-	f := newFacts(failover())
-	if r := f.roles["node-1-replica-1"]; len(r) != 2 || r[0].primary || !r[1].promoted || r[1].from != 50*ms {
+	f := story.NewFacts(failover())
+	if r := f.Roles["node-1-replica-1"]; len(r) != 2 || r[0].Primary || !r[1].Promoted || r[1].From != 50*ms {
 		t.Errorf("roles of the replica: %+v", r)
 	}
-	if r := f.roles["node-1"]; len(r) != 2 || !r[0].primary || r[1].primary || r[1].from != 62*ms {
+	if r := f.Roles["node-1"]; len(r) != 2 || !r[0].Primary || r[1].Primary || r[1].From != 62*ms {
 		t.Errorf("roles of the old primary: %+v", r)
 	}
 	want := []message{
@@ -54,7 +55,7 @@ func TestALostGrantIsALostArrow(t *testing.T) {
 		{kind: request, from: "client-2", to: "node-1-replica-1", owner: "client-2/1", key: "stock", sent: 60 * ms, arrived: 61 * ms, grants: "client-2/1", op: 2},
 		{kind: reply, from: "node-1-replica-1", to: "client-2", owner: "client-2/1", key: "stock", sent: 61 * ms, arrived: 63 * ms, lost: true, grants: "client-2/1", op: 2},
 	}
-	got := messagesIn(f.h, f.roles)
+	got := messagesIn(f.History, f.Roles)
 	for i, a := range got {
 		if i >= len(want) || a != want[i] {
 			t.Errorf("arrow %d: %+v", i, a)
@@ -69,8 +70,8 @@ func TestALostGrantIsALostArrow(t *testing.T) {
 func TestADeliveredGrantArrives(t *testing.T) {
 	h := failover()
 	h.Events = append(h.Events[:3:3], append([]history.Event{changed(4*ms, "node-1-replica-1", "replica", "replication", "", "", "client-1/1", 999*ms)}, h.Events[3:]...)...)
-	f := newFacts(h)
-	for _, a := range messagesIn(h, f.roles) {
+	f := story.NewFacts(h)
+	for _, a := range messagesIn(h, f.Roles) {
 		if a.kind == replication && (a.lost || a.arrived != 4*ms) {
 			t.Errorf("%+v", a)
 		}

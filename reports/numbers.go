@@ -6,6 +6,8 @@ import (
 	"strconv"
 
 	"github.com/holdfast-go/holdfast/checker/history"
+	"github.com/holdfast-go/holdfast/internal/english"
+	"github.com/holdfast-go/holdfast/internal/story"
 )
 
 // numbers are the measurements of one lock over all its histories.
@@ -28,15 +30,15 @@ type numbers struct {
 
 // cost counts the requests of a lock in a run. A run without a fault or a
 // violation shows the cost of the lock itself.
-func (n *numbers) cost(f *facts, commands int, calm bool, roundTrip float64) {
+func (n *numbers) cost(f *story.Facts, commands int, calm bool, roundTrip float64) {
 	if calm && !n.calm {
 		n.calm, n.commands, n.grants = true, 0, 0
 	}
 	if calm == n.calm && commands > 0 {
 		n.commands += commands
-		n.grants += len(f.beliefs)
+		n.grants += len(f.Beliefs)
 	}
-	if f.h.Header.World == "sim" {
+	if f.History.Header.World == "sim" {
 		n.roundTrip = cmp.Or(n.roundTrip, roundTrip)
 	}
 }
@@ -51,21 +53,21 @@ func (n *numbers) handoff() (ms float64, ok bool) {
 }
 
 // add counts one history.
-func (n *numbers) add(f *facts) {
+func (n *numbers) add(f *story.Facts) {
 	n.histories++
-	for _, h := range f.handoffs {
+	for _, h := range f.Handoffs {
 		n.handoffs = append(n.handoffs, float64(h)/1e6)
 	}
-	for i := range f.beliefs {
-		if c := &f.beliefs[i]; c.EndedBy == "release" {
+	for i := range f.Beliefs {
+		if c := &f.Beliefs[i]; c.EndedBy == "release" {
 			n.holds = append(n.holds, float64(c.To-c.From)/1e6)
 		}
 	}
-	total, longest := f.overlapTime()
-	n.overlaps += len(f.overlaps)
+	total, longest := f.OverlapTime()
+	n.overlaps += len(f.Overlaps)
 	n.total += total
 	n.longest = max(n.longest, longest)
-	n.lost += len(f.lost)
+	n.lost += len(f.Lost)
 }
 
 // numberRow is a row of the table of numbers.
@@ -82,7 +84,7 @@ func (n *numbers) row() numberRow {
 	slices.Sort(n.handoffs)
 	slices.Sort(n.holds)
 	r := numberRow{
-		Lock: name(n.lock), Histories: strconv.Itoa(n.histories),
+		Lock: english.Name(n.lock), Histories: strconv.Itoa(n.histories),
 		Overlaps: strconv.Itoa(n.overlaps), Lost: strconv.Itoa(n.lost),
 		OverlapTotal: "–", OverlapLongest: "–",
 		Handoffs: strconv.Itoa(len(n.handoffs)), Holds: strconv.Itoa(len(n.holds)),
@@ -117,7 +119,7 @@ type measures struct {
 
 // Measure extracts [Measures] from a history.
 func Measure(h *history.History) measures {
-	f := newFacts(h)
+	f := story.NewFacts(h)
 	n := numbers{}
 	n.add(f)
 	m := measures{Overlaps: n.overlaps, OverlapTotal: n.total, OverlapLongest: n.longest, Handoffs: len(n.handoffs)}

@@ -8,6 +8,8 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/checker/history"
+	"github.com/holdfast-go/holdfast/internal/english"
+	"github.com/holdfast-go/holdfast/internal/story"
 	"github.com/holdfast-go/holdfast/reports/results"
 )
 
@@ -40,24 +42,24 @@ func proofsOf(r *results.Run) []proof {
 }
 
 // answer names an operation and its result in a few words.
-func answer(f *facts, op *operation) string {
-	what := short(name(string(op.invoke.F)), 16)
-	args, wrote := op.invoke.Args, ""
-	if op.invoke.F == history.Write && args != nil {
+func answer(f *story.Facts, op *story.Operation) string {
+	what := english.Short(english.Name(string(op.Invoke.F)), 16)
+	args, wrote := op.Invoke.Args, ""
+	if op.Invoke.F == history.Write && args != nil {
 		wrote = fmt.Sprintf(" %d", args.Value)
 		if args.Token != 0 {
 			wrote += ", token " + number(args.Token)
 		}
 	}
 	got := "no answer"
-	if e := op.done; e != nil {
+	if e := op.Done; e != nil {
 		res := e.Result
 		if res == nil {
 			res = &history.Result{}
 		}
 		class := ""
 		if res.Error != "" {
-			class = short(clean(res.Error), 20)
+			class = english.Short(english.Clean(res.Error), 20)
 		}
 		switch {
 		case e.Kind == history.Info:
@@ -75,9 +77,9 @@ func answer(f *facts, op *operation) string {
 }
 
 // succeeded names the result of an operation that succeeded.
-func succeeded(f *facts, op *operation, res *history.Result) string {
-	counted := f.h.Header.Claims.Reentrant || res.Count > 1
-	switch op.invoke.F {
+func succeeded(f *story.Facts, op *story.Operation, res *history.Result) string {
+	counted := f.History.Header.Claims.Reentrant || res.Count > 1
+	switch op.Invoke.F {
 	case history.Acquire:
 		parts := []string{"granted"}
 		if counted {
@@ -97,7 +99,7 @@ func succeeded(f *facts, op *operation, res *history.Result) string {
 	case history.Read:
 		return fmt.Sprint(res.Value)
 	case history.Write:
-		if a := op.invoke.Args; a != nil && a.Base != res.Value {
+		if a := op.Invoke.Args; a != nil && a.Base != res.Value {
 			return fmt.Sprintf("over %d, had read %d", res.Value, a.Base)
 		}
 		return fmt.Sprintf("over %d", res.Value)

@@ -9,6 +9,8 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/checker/history"
+	"github.com/holdfast-go/holdfast/internal/english"
+	"github.com/holdfast-go/holdfast/internal/story"
 	"github.com/holdfast-go/holdfast/reports/results"
 )
 
@@ -17,6 +19,8 @@ import (
 const (
 	proofRight = 860.0
 	labelEdge  = timelineWidth - 4 // of the labels
+	axisApart  = 7.0               // least distance of two instants
+	axisBreak  = 40.0              // width of a break
 )
 
 // proving is the part of a timeline that shows a proof. It has the operations that prove
@@ -29,7 +33,7 @@ type proving struct {
 
 // provingOp is an operation of a proof.
 type provingOp struct {
-	*operation
+	*story.Operation
 	id    int64
 	label string
 	row   int     // of the label
@@ -39,11 +43,11 @@ type provingOp struct {
 // ends is when an operation returned, or when its client died. ok is false for an open
 // one of a client that lives.
 func (t *timeline) ends(o *provingOp) (at int64, ok bool) {
-	if o.done != nil {
-		return o.done.Time, true
+	if o.Done != nil {
+		return o.Done.Time, true
 	}
-	for i := t.f.index(o.invoke.Time); i < len(t.f.h.Events); i++ {
-		if e := &t.f.h.Events[i]; e.Kind == history.Note && e.F == history.Crashed && e.Client == o.invoke.Client {
+	for i := t.f.Index(o.Invoke.Time); i < len(t.f.History.Events); i++ {
+		if e := &t.f.History.Events[i]; e.Kind == history.Note && e.F == history.Crashed && e.Client == o.Invoke.Client {
 			return e.Time, true
 		}
 	}
@@ -59,19 +63,19 @@ type moment struct {
 
 // momentsOf lists when the properties of a proof began to be violated. Moments that a
 // reader cannot distinguish are one.
-func momentsOf(f *facts, r *results.Run, about []checker.Property) []moment {
+func momentsOf(f *story.Facts, r *results.Run, about []checker.Property) []moment {
 	var out []moment
 	for _, q := range about {
 		at := int64(r.Verdicts[q].AtMS*1e6 + 0.5)
-		if at <= 0 || at > f.end {
+		if at <= 0 || at > f.End {
 			continue
 		}
 		i := slices.IndexFunc(out, func(m moment) bool { return alike(at, m.at) })
 		if i >= 0 {
-			out[i].about += ", " + clean(string(q))
+			out[i].about += ", " + english.Clean(string(q))
 			continue
 		}
-		out = append(out, moment{at, clean(string(q)), q == checker.Exclusion})
+		out = append(out, moment{at, english.Clean(string(q)), q == checker.Exclusion})
 	}
 	return out
 }
@@ -81,33 +85,33 @@ func alike(a, b int64) bool { return max(a, b)-min(a, b) < 2e6 }
 
 // drawProof returns the picture of a proof as SVG: a timeline of the owners involved, on
 // an axis that leaves time out. It is empty if the history has none of the operations.
-func drawProof(f *facts, r *results.Run, of proof) template.HTML {
+func drawProof(f *story.Facts, r *results.Run, of proof) template.HTML {
 	t := newTimeline(f, r, &timeAxis{})
 	t.proof = &proving{about: of.about, moments: momentsOf(f, r, of.about)}
 	for _, id := range of.ops {
-		if op := f.ops[id]; op != nil {
-			t.proof.ops = append(t.proof.ops, &provingOp{operation: op, id: id, label: fmt.Sprintf("op %d %s", id, answer(f, op))})
+		if op := f.Ops[id]; op != nil {
+			t.proof.ops = append(t.proof.ops, &provingOp{Operation: op, id: id, label: fmt.Sprintf("op %d %s", id, answer(f, op))})
 		}
 	}
 	if len(t.proof.ops) == 0 {
 		return ""
 	}
-	slices.SortStableFunc(t.proof.ops, func(a, b *provingOp) int { return cmp.Compare(a.invoke.Time, b.invoke.Time) })
+	slices.SortStableFunc(t.proof.ops, func(a, b *provingOp) int { return cmp.Compare(a.Invoke.Time, b.Invoke.Time) })
 	for _, o := range t.proof.ops {
-		e := o.invoke
+		e := o.Invoke
 		i := slices.IndexFunc(t.lanes, func(l lane) bool { return l.client == e.Client && l.owner == e.Owner })
 		if i < 0 {
 			i = len(t.lanes)
-			t.lanes = append(t.lanes, lane{client: e.Client, owner: e.Owner, label: name(e.Owner), height: clientLane})
+			t.lanes = append(t.lanes, lane{client: e.Client, owner: e.Owner, label: english.Name(e.Owner), height: clientLane})
 		}
 		t.lanes[i].ops = append(t.lanes[i].ops, o)
 	}
-	slices.SortStableFunc(t.lanes, func(a, b lane) int { return natural(a.owner, b.owner) })
-	t.both = slices.DeleteFunc(slices.Clone(f.overlaps), func(o checker.Overlap) bool { return !t.proves(o.A) || !t.proves(o.B) })
-	t.broken = newBrokenAxis(t.instants(), timelineLeft+10, proofRight-24, proofRight, func(from, to int64) bool {
+	slices.SortStableFunc(t.lanes, func(a, b lane) int { return story.Natural(a.owner, b.owner) })
+	t.both = slices.DeleteFunc(slices.Clone(f.Overlaps), func(o checker.Overlap) bool { return !t.proves(o.A) || !t.proves(o.B) })
+	t.broken = story.NewAxis(t.instants(), timelineLeft+10, proofRight-24, proofRight, axisApart, axisBreak, func(from, to int64) bool {
 		return slices.ContainsFunc(t.both, func(o checker.Overlap) bool { return from < o.To && to > o.From })
 	})
-	t.from, t.to = t.broken.at[0], t.broken.at[len(t.broken.at)-1]
+	t.from, t.to = t.broken.At[0], t.broken.At[len(t.broken.At)-1]
 	return t.svg(`class="timeline cause"`, "Owner lanes. "+t.provenInWords()+".")
 }
 
@@ -116,7 +120,7 @@ func (t *timeline) provenInWords() string {
 	var parts []string
 	for i := range t.lanes {
 		for _, o := range t.lanes[i].ops {
-			parts = append(parts, name(t.lanes[i].owner)+" at "+history.At(o.invoke.Time)+": "+o.label)
+			parts = append(parts, english.Name(t.lanes[i].owner)+" at "+history.At(o.Invoke.Time)+": "+o.label)
 		}
 	}
 	return strings.Join(parts, "; ")
@@ -126,9 +130,9 @@ func (t *timeline) provenInWords() string {
 // ended it, or ran within it.
 func (t *timeline) proves(c *checker.Belief) bool {
 	return slices.ContainsFunc(t.proof.ops, func(o *provingOp) bool {
-		e := o.invoke
+		e := o.Invoke
 		began := o.id == c.AcquireOp || o.id == c.EndOp
-		within := e.Lock == c.Lock && e.Time < c.To && (o.done == nil || o.done.Time > c.From)
+		within := e.Lock == c.Lock && e.Time < c.To && (o.Done == nil || o.Done.Time > c.From)
 		return e.Client == c.Client && e.Owner == c.Owner && (began || within)
 	})
 }
@@ -137,13 +141,13 @@ func (t *timeline) proves(c *checker.Belief) bool {
 func (t *timeline) instants() []int64 {
 	var out []int64
 	for _, o := range t.proof.ops {
-		out = append(out, o.invoke.Time)
+		out = append(out, o.Invoke.Time)
 		if end, ok := t.ends(o); ok {
 			out = append(out, end)
 		}
 	}
-	for i := range t.f.beliefs {
-		if c := &t.f.beliefs[i]; t.proves(c) {
+	for i := range t.f.Beliefs {
+		if c := &t.f.Beliefs[i]; t.proves(c) {
 			out = append(out, c.From)
 			if c.EndedBy == "lost" || c.EndedBy == "crash" {
 				out = append(out, c.To)
@@ -159,8 +163,8 @@ func (t *timeline) instants() []int64 {
 	// The end of a lease is informative, but justifies a longer axis only if the
 	// lease was violated.
 	last := slices.Max(out)
-	for i := range t.f.beliefs {
-		if c := &t.f.beliefs[i]; t.proves(c) && c.LeaseTo > 0 && (c.LeaseTo <= last || slices.Contains(t.proof.about, checker.Lease)) {
+	for i := range t.f.Beliefs {
+		if c := &t.f.Beliefs[i]; t.proves(c) && c.LeaseTo > 0 && (c.LeaseTo <= last || slices.Contains(t.proof.about, checker.Lease)) {
 			out = append(out, c.LeaseTo)
 		}
 	}
@@ -174,7 +178,7 @@ func (t *timeline) placeLabels(l *lane) {
 	rows := labelRows{most: len(l.ops)}
 	for _, o := range slices.Backward(l.ops) {
 		w := textWidth(o.label)
-		o.x = max(timelineLeft, min(t.x(o.invoke.Time), labelEdge-w-4))
+		o.x = max(timelineLeft, min(t.x(o.Invoke.Time), labelEdge-w-4))
 		o.row, _ = rows.place(o.x, w+4)
 	}
 	l.above = labelHeight * float64(len(rows.rows))
@@ -184,20 +188,20 @@ func (t *timeline) placeLabels(l *lane) {
 // operation fades towards the edge.
 func (t *timeline) drawOps(l *lane) {
 	for _, o := range l.ops {
-		e, class, y := o.invoke, "op", l.bar()
-		title := fmt.Sprintf("operation %d of %s, %s", o.id, name(l.owner), history.At(e.Time))
+		e, class, y := o.Invoke, "op", l.bar()
+		title := fmt.Sprintf("operation %d of %s, %s", o.id, english.Name(l.owner), history.At(e.Time))
 		x1, x2 := t.x(e.Time), proofRight
 		switch {
-		case o.done == nil:
+		case o.Done == nil:
 			class = "op open"
-		case o.done.Kind == history.Info:
+		case o.Done.Kind == history.Info:
 			class = "op unclear"
 		case e.F == history.Acquire:
 			class = "op waits"
 		}
-		if o.done != nil {
-			x2 = t.x(o.done.Time)
-			title += " to " + history.At(o.done.Time) + ", " + length(o.done.Time-e.Time)
+		if o.Done != nil {
+			x2 = t.x(o.Done.Time)
+			title += " to " + history.At(o.Done.Time) + ", " + length(o.Done.Time-e.Time)
 		}
 		t.rect(class, x1, y+3, max(x2-x1, 4), l.barHeight()-6, title+": "+o.label)
 	}
@@ -207,7 +211,7 @@ func (t *timeline) drawOps(l *lane) {
 func (t *timeline) drawLabels(l *lane) {
 	leaders := ""
 	for _, o := range l.ops {
-		leaders += "M" + px(t.x(o.invoke.Time)) + " " + px(l.bar()+3) + "V" + px(l.bar()-labelHeight*float64(o.row+1)+4)
+		leaders += "M" + px(t.x(o.Invoke.Time)) + " " + px(l.bar()+3) + "V" + px(l.bar()-labelHeight*float64(o.row+1)+4)
 	}
 	t.path("leader", leaders, "")
 	for _, o := range l.ops {
@@ -221,16 +225,19 @@ func (t *timeline) room(l *lane, hold stretch) stretch {
 	if t.proof == nil {
 		return hold
 	}
-	taken := t.broken.breaks()
-	for _, o := range l.ops {
-		end := t.f.end
-		if o.done != nil {
-			end = o.done.Time
-		}
-		taken = append(taken, stretch{t.x(o.invoke.Time), t.x(end)})
+	var taken []stretch
+	for _, b := range t.broken.Breaks() {
+		taken = append(taken, stretch{b[0], b[1]})
 	}
-	for _, x := range t.f.pauses(l.client) {
-		taken = append(taken, stretch{t.x(x.from), t.x(x.to)})
+	for _, o := range l.ops {
+		end := t.f.End
+		if o.Done != nil {
+			end = o.Done.Time
+		}
+		taken = append(taken, stretch{t.x(o.Invoke.Time), t.x(end)})
+	}
+	for _, x := range t.f.Pauses(l.client) {
+		taken = append(taken, stretch{t.x(x.From), t.x(x.To)})
 	}
 	for _, o := range t.both {
 		for _, at := range []int64{o.From, o.To} {
@@ -299,14 +306,14 @@ func (t *timeline) drawInstants() {
 	for _, o := range t.both {
 		first = append(first, o.From, o.To)
 	}
-	for i := range t.f.beliefs {
-		if c := &t.f.beliefs[i]; t.proves(c) {
+	for i := range t.f.Beliefs {
+		if c := &t.f.Beliefs[i]; t.proves(c) {
 			first = append(first, c.From, c.To)
 		}
 	}
 	rows := labelRows{most: 2}
 	written := map[string]bool{}
-	for _, at := range append(first, t.broken.at...) {
+	for _, at := range append(first, t.broken.At...) {
 		label := history.At(at)
 		if !t.shown(at, at) || written[label] {
 			continue
@@ -318,7 +325,7 @@ func (t *timeline) drawInstants() {
 		}
 	}
 	grid := ""
-	for _, x := range t.broken.x {
+	for _, x := range t.broken.X {
 		grid += "M" + px(x) + " " + px(t.top) + "V" + px(t.bottom+4)
 	}
 	t.path("grid", grid, "")
@@ -326,8 +333,8 @@ func (t *timeline) drawInstants() {
 
 // drawBreaks cuts the lanes and the axis where the axis leaves time out.
 func (t *timeline) drawBreaks() {
-	for _, s := range t.broken.breaks() {
-		x1, x2 := s.x1+8, s.x2-8
+	for _, s := range t.broken.Breaks() {
+		x1, x2 := s[0]+8, s[1]-8
 		t.rect("torn", x1, t.top, x2-x1, t.bottom+6-t.top, "")
 		for _, x := range []float64{x1, x2} {
 			d := "M" + px(x) + " " + px(t.top)

@@ -11,6 +11,7 @@ import (
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/internal/must"
+	"github.com/holdfast-go/holdfast/internal/story"
 	"github.com/holdfast-go/holdfast/reports/results"
 )
 
@@ -75,8 +76,8 @@ func silentStory() (*history.History, results.Run) {
 func proofDocument() Document {
 	histories := map[string]*history.History{}
 	var d Document
-	for _, story := range []func() (*history.History, results.Run){pauseStory, failoverStory, nestedStory, unansweredStory, staleStory, silentStory} {
-		h, r := story()
+	for _, record := range []func() (*history.History, results.Run){pauseStory, failoverStory, nestedStory, unansweredStory, staleStory, silentStory} {
+		h, r := record()
 		histories[r.Lock] = h
 		d.Results.Runs = append(d.Results.Runs, r)
 	}
@@ -91,7 +92,7 @@ func TestProofPictures(t *testing.T) {
 	for i := range d.Results.Runs {
 		r := &d.Results.Runs[i]
 		h, _ := d.Histories(*r)
-		must.Succeed(t, pages.ExecuteTemplate(&b, "proofs", runView{Proofs: proofViews(newFacts(h), r)}))
+		must.Succeed(t, pages.ExecuteTemplate(&b, "proofs", runView{Proofs: proofViews(story.NewFacts(h), r)}))
 	}
 	golden(t, "proofs.html", b.Bytes())
 }
@@ -106,7 +107,7 @@ func TestProofsAreGrouped(t *testing.T) {
 	r.Verdicts[checker.Ownership] = checker.Verdict{Outcome: checker.Violated, Ops: []int64{2}}
 	r.Verdicts[checker.Errors] = checker.Verdict{Outcome: checker.Violated, Ops: []int64{99}}
 	var got [][]string
-	for _, v := range proofViews(newFacts(h), &r) {
+	for _, v := range proofViews(story.NewFacts(h), &r) {
 		var about []string
 		for _, a := range v.About {
 			about = append(about, a.Property)
@@ -137,19 +138,19 @@ func TestBrokenAxis(t *testing.T) {
 		{"the same instant twice", []int64{3e9, 3e9, 4e9}, 0},
 		{"more than it has room for in proportion", []int64{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 1e9, 1e12}, 0},
 	} {
-		a := newBrokenAxis(c.instants, 100, 800, 830, func(from, _ int64) bool { return from == 7e9 })
-		if n := len(a.breaks()); n != c.breaks {
+		a := story.NewAxis(c.instants, 100, 800, 830, axisApart, axisBreak, func(from, _ int64) bool { return from == 7e9 })
+		if n := len(a.Breaks()); n != c.breaks {
 			t.Errorf("%s: %d breaks, want %d", c.name, n, c.breaks)
 		}
-		for i := 1; i < len(a.at); i++ {
-			if a.x[i] < a.x[i-1]+axisApart-0.001 {
-				t.Errorf("%s: %d ns is drawn at %.1f, %d ns at %.1f", c.name, a.at[i-1], a.x[i-1], a.at[i], a.x[i])
+		for i := 1; i < len(a.At); i++ {
+			if a.X[i] < a.X[i-1]+axisApart-0.001 {
+				t.Errorf("%s: %d ns is drawn at %.1f, %d ns at %.1f", c.name, a.At[i-1], a.X[i-1], a.At[i], a.X[i])
 			}
-			if mid := a.pos((a.at[i-1] + a.at[i]) / 2); mid < a.x[i-1] || mid > a.x[i] {
-				t.Errorf("%s: what lies between %d and %d ns is drawn at %.1f", c.name, a.at[i-1], a.at[i], mid)
+			if mid := a.Pos((a.At[i-1] + a.At[i]) / 2); mid < a.X[i-1] || mid > a.X[i] {
+				t.Errorf("%s: what lies between %d and %d ns is drawn at %.1f", c.name, a.At[i-1], a.At[i], mid)
 			}
 		}
-		if end := a.x[len(a.x)-1]; len(a.at) > 1 && (end < 799.9 || end > 800.1) {
+		if end := a.X[len(a.X)-1]; len(a.At) > 1 && (end < 799.9 || end > 800.1) {
 			t.Errorf("%s: the axis ends at %.1f", c.name, end)
 		}
 	}
@@ -158,7 +159,7 @@ func TestBrokenAxis(t *testing.T) {
 // The picture has a description, and names every operation by its id.
 func TestProofInWords(t *testing.T) {
 	h, r := unansweredStory()
-	svg := string(drawProof(newFacts(h), &r, proofsOf(&r)[0]))
+	svg := string(drawProof(story.NewFacts(h), &r, proofsOf(&r)[0]))
 	for _, want := range []string{"client-1/1 at 0.001 s: op 1 acquire → granted", "op 2 acquire → no answer", "op 3 acquire → busy"} {
 		if !strings.Contains(svg, want) {
 			t.Errorf("the picture does not say %q", want)

@@ -14,7 +14,7 @@ func cannotRun(s *results.Skip) (reason string, ok bool) {
 	if reason, ok = strings.CutPrefix(s.Reason, results.NotRun); !ok {
 		return "", false
 	}
-	return clean(reason), true
+	return english.Clean(reason), true
 }
 
 // unplayed are pairs of scenario and lock that were not played, for one reason.
@@ -59,7 +59,7 @@ func (m *matrix) inapplicableTo(scenario string) []unplayed {
 		if _, cannot := cannotRun(c.skip); cannot {
 			return "", false
 		}
-		return clean(c.skip.Reason), true
+		return english.Clean(c.skip.Reason), true
 	})
 }
 
@@ -101,9 +101,9 @@ func groupLocks(scenario string, locks []string, why func(lock string) (reason s
 		i := slices.IndexFunc(out, func(o unplayed) bool { return o.Reason == reason })
 		if i < 0 {
 			i = len(out)
-			out = append(out, unplayed{Reason: reason, Scenarios: []string{name(scenario)}})
+			out = append(out, unplayed{Reason: reason, Scenarios: []string{english.Name(scenario)}})
 		}
-		out[i].Locks = append(out[i].Locks, name(l))
+		out[i].Locks = append(out[i].Locks, english.Name(l))
 	}
 	for i := range out {
 		out[i].every = apply > 1 && len(out[i].Locks) == apply

@@ -6,6 +6,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/checker/history"
+	"github.com/holdfast-go/holdfast/internal/story"
 	"github.com/holdfast-go/holdfast/reports/results"
 )
 
@@ -19,9 +20,9 @@ func TestTheStoryKeepsTheOrderOfAnInstant(t *testing.T) {
 	r.release("client-2", 2500, 2501)
 	run := results.Run{Verdicts: map[checker.Property]checker.Verdict{checker.Exclusion: {Outcome: checker.Violated, Ops: []int64{write}}}}
 	var order []string
-	for _, s := range tell(newFacts(r.end(3000)), &run) {
-		if s.at == ns(2000) {
-			order = append(order, s.text)
+	for _, s := range story.Tell(story.NewFacts(r.end(3000)), &run) {
+		if s.At == ns(2000) {
+			order = append(order, s.Text)
 		}
 	}
 	if len(order) != 2 || !strings.HasPrefix(order[0], "client-1 writes") || !strings.HasPrefix(order[1], "client-1 lets go") {

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-go/holdfast/checker/history"
+	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/reports/results"
 )
 
@@ -66,7 +67,7 @@ func (d *drawing) path(class, data, title string) {
 
 func (d *drawing) text(class string, x, y float64, text string) {
 	d.elements++
-	d.raw(`<text x=`, px(x), ` y=`, px(y), ` class=`, attribute(class), `>`, html.EscapeString(clean(text)), "</text>\n")
+	d.raw(`<text x=`, px(x), ` y=`, px(y), ` class=`, attribute(class), `>`, html.EscapeString(english.Clean(text)), "</text>\n")
 }
 
 // attribute is a class name as the value of an attribute, in quotes if it needs them.
@@ -79,7 +80,7 @@ func attribute(class string) string {
 
 // share draws elements that have one tooltip.
 func (d *drawing) share(title string, draw func()) {
-	d.raw("<g><title>", html.EscapeString(clean(title)), "</title>\n")
+	d.raw("<g><title>", html.EscapeString(english.Clean(title)), "</title>\n")
 	draw()
 	d.raw("</g>\n")
 }
@@ -89,7 +90,7 @@ func (d *drawing) close(element, title string) {
 		d.raw("/>\n")
 		return
 	}
-	d.raw("><title>", html.EscapeString(clean(title)), "</title></", element, ">\n")
+	d.raw("><title>", html.EscapeString(english.Clean(title)), "</title></", element, ">\n")
 }
 
 // textWidth is the width of a label at the size of the drawings' labels, in the
@@ -157,7 +158,7 @@ func writeSVG(w io.Writer, h *history.History, r *results.Run) error {
 	svg, _ := Draw(h, r)
 	head, body, ok := strings.Cut(string(svg), ">")
 	if !ok {
-		return fmt.Errorf("draw %s with %s: the history has no operations", name(r.Scenario), name(r.Column()))
+		return fmt.Errorf("draw %s with %s: the history has no operations", english.Name(r.Scenario), english.Name(r.Column()))
 	}
 	box := viewBox.FindStringSubmatch(head)
 	defs := strings.TrimSuffix(strings.SplitN(string(Patterns()), "<defs>", 2)[1], "</svg>")

@@ -11,6 +11,7 @@ import (
 	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/internal/chart"
 	"github.com/holdfast-go/holdfast/internal/english"
+	"github.com/holdfast-go/holdfast/internal/story"
 	"github.com/holdfast-go/holdfast/reports/results"
 )
 
@@ -93,10 +94,10 @@ func painted(o checker.Outcome, text string) string {
 func textGrid(m *matrix, width int, mark func(scenario, lock string) string) chart.Grid {
 	g := chart.Grid{Corner: "scenario", Width: width, Mark: func(r, c int) string { return mark(m.scenarios[r], m.locks[c]) }}
 	for _, s := range m.scenarios {
-		g.Rows = append(g.Rows, name(s))
+		g.Rows = append(g.Rows, english.Name(s))
 	}
 	for _, l := range m.locks {
-		g.Cols = append(g.Cols, name(l))
+		g.Cols = append(g.Cols, english.Name(l))
 	}
 	return g
 }
@@ -149,7 +150,7 @@ func textFindings(w *bufio.Writer, m *matrix) {
 }
 
 func textFinding(w *bufio.Writer, f finding) {
-	fmt.Fprintf(w, "  %s, %s: %s %s", name(f.run.Scenario), name(f.run.Column()), f.property, f.got)
+	fmt.Fprintf(w, "  %s, %s: %s %s", english.Name(f.run.Scenario), english.Name(f.run.Column()), f.property, f.got)
 	if !f.expected {
 		fmt.Fprintf(w, ", expected %s", f.want)
 	}
@@ -186,10 +187,10 @@ func textUnplayed(w *bufio.Writer, title string, all []unplayed) {
 
 // textRun describes one run: every verdict, and the story.
 func textRun(w *bufio.Writer, d Document, r *results.Run) {
-	fmt.Fprintf(w, "%s, %s, %s, seed %d\n", name(r.Scenario), name(r.Column()), name(r.World), r.Seed)
+	fmt.Fprintf(w, "%s, %s, %s, seed %d\n", english.Name(r.Scenario), english.Name(r.Column()), english.Name(r.World), r.Seed)
 	for _, a := range d.About {
 		if a.Name == r.Scenario && a.Title != "" {
-			fmt.Fprintln(w, clean(a.Title))
+			fmt.Fprintln(w, english.Clean(a.Title))
 		}
 	}
 	fmt.Fprintln(w)
@@ -204,9 +205,14 @@ func textRun(w *bufio.Writer, d Document, r *results.Run) {
 	}
 	h, absent := d.history(*r)
 	if h != nil {
+		if p := worstOf(r); p != "" {
+			if drawing := story.Diagram(h, r, p); drawing != "" {
+				fmt.Fprintln(w, drawing)
+			}
+		}
 		fmt.Fprintln(w, "What happened:")
 		fmt.Fprintln(w)
-		for _, s := range tell(newFacts(h), r) {
+		for _, s := range story.Tell(story.NewFacts(h), r) {
 			writeTimed(w, s)
 		}
 		fmt.Fprintln(w)
@@ -226,6 +232,21 @@ func textRun(w *bufio.Writer, d Document, r *results.Run) {
 	fmt.Fprintf(w, "%s: %s\n", againWords(r), Replay(r))
 }
 
+// worstOf is the property to draw of a run: the first unexpected violation, or else the
+// first one. It is "" for a run without violations.
+func worstOf(r *results.Run) (worst checker.Property) {
+	for _, p := range propertiesOf(r) {
+		switch {
+		case r.Verdicts[p].Outcome != checker.Violated:
+		case !r.Matches(p):
+			return p
+		case worst == "":
+			worst = p
+		}
+	}
+	return worst
+}
+
 // textVerdicts writes a table of the verdicts, with the reasons of each.
 func textVerdicts(w *bufio.Writer, r *results.Run, colour bool) {
 	rows := [][3]string{{"property", "verdict", ""}}
@@ -237,7 +258,7 @@ func textVerdicts(w *bufio.Writer, r *results.Run, colour bool) {
 		} else if !r.Matches(p) {
 			note = "[expected " + expectedWords(r, p) + "]"
 		}
-		rows = append(rows, [3]string{clean(string(p)), verdictWords(v.Outcome, v.Class), note})
+		rows = append(rows, [3]string{english.Clean(string(p)), verdictWords(v.Outcome, v.Class), note})
 	}
 	property, verdict := 0, 0
 	for _, row := range rows {
@@ -261,13 +282,13 @@ func textReasons(w *bufio.Writer, r *results.Run, p checker.Property) {
 	const indent = "      "
 	v := r.Verdicts[p]
 	if v.Reason != "" {
-		writeWrapped(w, indent, clean(v.Reason))
+		writeWrapped(w, indent, english.Clean(v.Reason))
 	}
 	if facts := verdictFacts(v); facts != "" && v.Outcome != "ok" {
 		writeWrapped(w, indent, facts)
 	}
 	b := because(r, p)
-	said := r.Matches(p) && strings.Contains(b, strings.TrimSuffix(clean(v.Reason), ".")) // it repeats the verdict's reason
+	said := r.Matches(p) && strings.Contains(b, strings.TrimSuffix(english.Clean(v.Reason), ".")) // it repeats the verdict's reason
 	if b != "" && !said && (v.Outcome != "ok" || !r.Matches(p)) {
 		if _, accepted := r.Accepted[p]; !accepted {
 			b = "expected because: " + b
@@ -299,18 +320,18 @@ func writeTail(w *bufio.Writer, indent string, lines []string) {
 }
 
 // writeTimed writes one sentence of a story after its time.
-func writeTimed(w *bufio.Writer, s sentence) {
+func writeTimed(w *bufio.Writer, s story.Sentence) {
 	head := ""
-	if !s.gap {
-		head = history.At(s.at)
+	if !s.Gap {
+		head = history.At(s.At)
 	}
 	flag := " "
-	if s.bad {
+	if s.Bad {
 		flag = "!"
 	}
 	var b strings.Builder
 	lines := bufio.NewWriter(&b)
-	writeWrapped(lines, "               ", s.text)
+	writeWrapped(lines, "               ", s.Text)
 	lines.Flush()
 	fmt.Fprintf(w, "%12s %s %s", head, flag, strings.TrimPrefix(b.String(), "               "))
 }

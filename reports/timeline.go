@@ -13,6 +13,7 @@ import (
 	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/internal/party"
+	"github.com/holdfast-go/holdfast/internal/story"
 	"github.com/holdfast-go/holdfast/reports/results"
 )
 
@@ -35,7 +36,7 @@ const (
 // proportional in time. window decides which part of the run it shows.
 type timeline struct {
 	drawing
-	f      *facts
+	f      *story.Facts
 	proven map[int64]bool
 	*timeAxis
 	colour map[string]int // client -> palette index
@@ -67,13 +68,13 @@ type lane struct {
 type timeAxis struct {
 	Width    float64 // of a picture, in pixels of its own coordinates; 0 for that of the report
 	from, to int64
-	broken   *brokenAxis // nil for one that is proportional throughout
+	broken   *story.Axis // nil for one that is proportional throughout
 }
 
 // right is where time ends.
 func (a *timeAxis) right() float64 {
 	if a.broken != nil {
-		return a.broken.edge
+		return a.broken.Edge
 	}
 	return a.width() - (timelineWidth - timelineRight)
 }
@@ -82,9 +83,9 @@ func (a *timeAxis) width() float64 { return cmp.Or(a.Width, timelineWidth) }
 
 // drawTimeline returns the picture of a run as SVG, and a caption that says which part of
 // the run it shows.
-func drawTimeline(f *facts, r *results.Run, axis *timeAxis) (svg template.HTML, caption string) {
+func drawTimeline(f *story.Facts, r *results.Run, axis *timeAxis) (svg template.HTML, caption string) {
 	t := newTimeline(f, r, axis)
-	t.messages = messagesIn(f.h, f.roles)
+	t.messages = messagesIn(f.History, f.Roles)
 	t.makeLanes()
 	if len(t.lanes) == 0 {
 		return "", "There is nothing to draw: the history has no operations."
@@ -95,9 +96,9 @@ func drawTimeline(f *facts, r *results.Run, axis *timeAxis) (svg template.HTML, 
 	return t.svg(fmt.Sprintf(`class="timeline" data-from="%d" data-to="%d"`, t.from, t.to), t.spoken(r)), t.caption()
 }
 
-func newTimeline(f *facts, r *results.Run, axis *timeAxis) *timeline {
-	t := &timeline{f: f, proven: proofOps(r), both: f.overlaps, colour: map[string]int{}, timeAxis: axis}
-	for i, c := range f.clients {
+func newTimeline(f *story.Facts, r *results.Run, axis *timeAxis) *timeline {
+	t := &timeline{f: f, proven: story.ProofOps(r), both: f.Overlaps, colour: map[string]int{}, timeAxis: axis}
+	for i, c := range f.Clients {
 		t.colour[c] = i % 8
 	}
 	return t
@@ -113,19 +114,19 @@ func (t *timeline) svg(attributes, inWords string) template.HTML {
 	}
 	// The parts were escaped when they were drawn.
 	return template.HTML(fmt.Sprintf(`<svg %s viewBox="0 0 %s %s" role="img" aria-label="%s">`+"\n%s</svg>\n",
-		attributes, px(t.width()), px(t.bottom+below), html.EscapeString(clean(inWords)), body))
+		attributes, px(t.width()), px(t.bottom+below), html.EscapeString(english.Clean(inWords)), body))
 }
 
 func (t *timeline) makeLanes() {
-	for _, c := range t.f.clients {
-		owners := t.f.owners[c]
+	for _, c := range t.f.Clients {
+		owners := t.f.OwnersOf[c]
 		if len(owners) == 0 {
 			owners = []string{""}
 		}
 		for _, o := range owners {
-			l := lane{client: c, owner: o, label: name(c), height: clientLane}
+			l := lane{client: c, owner: o, label: english.Name(c), height: clientLane}
 			if len(owners) > 1 {
-				l.label = name(o)
+				l.label = english.Name(o)
 			}
 			t.lanes = append(t.lanes, l)
 		}
@@ -147,8 +148,8 @@ func (t *timeline) serverLanes() []lane {
 	primary := map[at]bool{}
 	keys := map[string]int{}
 	var all []at
-	for i := range t.f.h.Events {
-		s := t.f.h.Events[i].Server
+	for i := range t.f.History.Events {
+		s := t.f.History.Events[i].Server
 		if s == nil {
 			continue
 		}
@@ -160,10 +161,10 @@ func (t *timeline) serverLanes() []lane {
 		}
 		primary[k] = primary[k] || s.Role != "replica"
 	}
-	failover := slices.ContainsFunc(t.f.faults, func(x *history.Strike) bool { return x.Promotes || x.HoldsReplication })
+	failover := slices.ContainsFunc(t.f.Faults, func(x *history.Strike) bool { return x.Promotes || x.HoldsReplication })
 	if failover { // the picture is about a replica that never heard of the lock
 		seen := slices.Clone(all)
-		for node := range t.f.roles { // sorted below
+		for node := range t.f.Roles { // sorted below
 			if keys[node] > 0 {
 				continue
 			}
@@ -176,15 +177,15 @@ func (t *timeline) serverLanes() []lane {
 			}
 		}
 	}
-	slices.SortStableFunc(all, func(a, b at) int { return cmp.Or(natural(a.node, b.node), cmp.Compare(a.key, b.key)) })
+	slices.SortStableFunc(all, func(a, b at) int { return cmp.Or(story.Natural(a.node, b.node), cmp.Compare(a.key, b.key)) })
 	var out []lane
 	for _, k := range all {
 		if !primary[k] && !failover {
 			continue
 		}
-		l := lane{node: k.node, key: k.key, replica: !primary[k], label: name(k.node), height: quietLane, roles: failover}
+		l := lane{node: k.node, key: k.key, replica: !primary[k], label: english.Name(k.node), height: quietLane, roles: failover}
 		if keys[k.node] > 1 {
-			l.label += " " + name(k.key)
+			l.label += " " + english.Name(k.key)
 		}
 		if failover {
 			l.height = nodeLane
@@ -197,7 +198,7 @@ func (t *timeline) serverLanes() []lane {
 // x is the position of an instant. Instants outside the window are on its edge.
 func (t *timeline) x(at int64) float64 {
 	if t.broken != nil {
-		return t.broken.pos(at)
+		return t.broken.Pos(at)
 	}
 	at = min(max(at, t.from), t.to)
 	return timelineLeft + (t.right()-timelineLeft)*float64(at-t.from)/float64(t.to-t.from)
@@ -317,27 +318,27 @@ func fit(s string, w float64) string {
 
 func (t *timeline) caption() string {
 	var parts []string
-	if t.to < t.f.end-int64(1e6) || t.from > t.f.begin+int64(1e6) {
+	if t.to < t.f.End-int64(1e6) || t.from > t.f.Begin+int64(1e6) {
 		idle := ""
 		if t.to >= t.lastBelief() {
 			idle = "; after that the run was idle"
 		}
-		parts = append(parts, fmt.Sprintf("Shown: %s to %s of %s%s.", history.At(t.from), history.At(t.to), history.At(t.f.end), idle))
+		parts = append(parts, fmt.Sprintf("Shown: %s to %s of %s%s.", history.At(t.from), history.At(t.to), history.At(t.f.End), idle))
 	} else {
-		parts = append(parts, fmt.Sprintf("The whole run, %s.", history.At(t.f.end)))
+		parts = append(parts, fmt.Sprintf("The whole run, %s.", history.At(t.f.End)))
 	}
-	if n := len(t.f.overlaps); n > 0 {
-		total, longest := t.f.overlapTime()
+	if n := len(t.f.Overlaps); n > 0 {
+		total, longest := t.f.OverlapTime()
 		if n == 1 {
 			parts = append(parts, fmt.Sprintf("Two holders once, for %s.", length(total)))
 		} else {
 			parts = append(parts, fmt.Sprintf("Two holders %d times, for %s in all, at most %s.", n, length(total), length(longest)))
 		}
 	}
-	if t.f.invalid {
+	if t.f.Invalid {
 		parts = append(parts, "The history is not valid, so it is not known what the clients believed.")
 	}
-	if n := len(t.f.lost); n > 0 {
+	if n := len(t.f.Lost); n > 0 {
 		parts = append(parts, english.Count(n, "lost update")+".")
 	}
 	if t.elements >= maxElements {
@@ -348,8 +349,8 @@ func (t *timeline) caption() string {
 
 func (t *timeline) lastBelief() int64 {
 	var last int64
-	for i := range t.f.beliefs {
-		last = max(last, t.f.beliefs[i].To)
+	for i := range t.f.Beliefs {
+		last = max(last, t.f.Beliefs[i].To)
 	}
 	return last
 }

@@ -6,6 +6,8 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/checker/history"
+	"github.com/holdfast-go/holdfast/internal/english"
+	"github.com/holdfast-go/holdfast/internal/story"
 )
 
 // drawClient draws the states of one owner: waiting, holding, paused, dead.
@@ -15,16 +17,16 @@ func (t *timeline) drawClient(l *lane) {
 	}
 	bar, bh := l.bar(), l.barHeight()
 	waitEnd := 0.0
-	for i := range t.f.h.Events {
-		e := &t.f.h.Events[i]
+	for i := range t.f.History.Events {
+		e := &t.f.History.Events[i]
 		if e.Kind != history.Invoke || e.F != history.Acquire || !mine(e) || t.full() {
 			continue
 		}
-		to, how := t.f.end, "and never returned"
-		if op := t.f.ops[e.Op]; op != nil && op.done != nil {
-			to, how = op.done.Time, string(op.done.Kind)
-			if op.done.Result != nil && op.done.Result.Error != "" {
-				how += ", " + op.done.Result.Error
+		to, how := t.f.End, "and never returned"
+		if op := t.f.Ops[e.Op]; op != nil && op.Done != nil {
+			to, how = op.Done.Time, string(op.Done.Kind)
+			if op.Done.Result != nil && op.Done.Result.Error != "" {
+				how += ", " + op.Done.Result.Error
 			}
 		}
 		// The next bar covers waits that are too short to see.
@@ -36,17 +38,17 @@ func (t *timeline) drawClient(l *lane) {
 		t.rect("wait", x1, bar+3, x2-x1, bh-6, fmt.Sprintf("%s waits for the lock from %s, %s (%s), operation %d",
 			l.label, history.At(e.Time), length(to-e.Time), how, e.Op))
 	}
-	for i := range t.f.beliefs {
-		c := &t.f.beliefs[i]
+	for i := range t.f.Beliefs {
+		c := &t.f.Beliefs[i]
 		if c.Client == l.client && (c.Owner == l.owner || l.owner == "") && t.shown(c.From, c.To) && !t.full() && (t.proof == nil || t.proves(c)) {
 			t.drawBelief(l, c, bar, bh)
 			t.drawLease(l, c)
 		}
 	}
-	for _, x := range t.f.pauses(l.client) {
-		if t.shown(x.from, x.to) {
-			x1, x2 := t.x(x.from), t.x(x.to)
-			t.rect("paused", x1, l.bar()-2, x2-x1, l.barHeight()+4, fmt.Sprintf("%s is paused from %s, %s", l.label, history.At(x.from), length(x.to-x.from)))
+	for _, x := range t.f.Pauses(l.client) {
+		if t.shown(x.From, x.To) {
+			x1, x2 := t.x(x.From), t.x(x.To)
+			t.rect("paused", x1, l.bar()-2, x2-x1, l.barHeight()+4, fmt.Sprintf("%s is paused from %s, %s", l.label, history.At(x.From), length(x.To-x.From)))
 			if x2-x1 > 50 {
 				t.text("halo", (x1+x2)/2, l.bar()+13, "paused")
 			}
@@ -95,11 +97,11 @@ func (t *timeline) drawBelief(l *lane, c *checker.Belief, y, h float64) {
 // deepest is the highest hold count within a hold.
 func (t *timeline) deepest(c *checker.Belief) int {
 	most := 1
-	if !t.f.h.Header.Claims.Reentrant {
+	if !t.f.History.Header.Claims.Reentrant {
 		return most
 	}
-	for i := t.f.index(c.From); i < len(t.f.h.Events) && t.f.h.Events[i].Time <= c.To; i++ {
-		if e := &t.f.h.Events[i]; e.Kind == history.OK && e.F == history.Acquire && e.Owner == c.Owner && e.Result != nil {
+	for i := t.f.Index(c.From); i < len(t.f.History.Events) && t.f.History.Events[i].Time <= c.To; i++ {
+		if e := &t.f.History.Events[i]; e.Kind == history.OK && e.F == history.Acquire && e.Owner == c.Owner && e.Result != nil {
 			most = max(most, e.Result.Count)
 		}
 	}
@@ -109,8 +111,8 @@ func (t *timeline) deepest(c *checker.Belief) int {
 // drawNotes marks the moments at which a client learned something between
 // operations.
 func (t *timeline) drawNotes(l *lane, mine func(*history.Event) bool) {
-	for i := range t.f.h.Events {
-		e := &t.f.h.Events[i]
+	for i := range t.f.History.Events {
+		e := &t.f.History.Events[i]
 		if e.Kind != history.Note || !mine(e) || !t.shown(e.Time, e.Time) || t.full() {
 			continue
 		}
@@ -149,8 +151,8 @@ func (t *timeline) drawServer(l *lane) {
 	var now holding
 	var renewed strings.Builder
 	lastX := -2.0
-	for i := range t.f.h.Events {
-		e := &t.f.h.Events[i]
+	for i := range t.f.History.Events {
+		e := &t.f.History.Events[i]
 		s := e.Server
 		if s == nil || e.Kind != history.Server || s.Node != l.node || s.Key != l.key {
 			continue
@@ -169,10 +171,10 @@ func (t *timeline) drawServer(l *lane) {
 		if s.Cause == "expiry" && t.shown(e.Time, e.Time) && !t.full() {
 			x := t.x(e.Time)
 			t.path("expiry", fmt.Sprintf("M%s %sv%sM%s %sl-3 -4h6Z", px(x), px(y-2), px(h+4), px(x), px(y+1)),
-				fmt.Sprintf("%s: the lease of %s is over at %s", l.label, t.f.holder(s.WasHolder), history.At(e.Time)))
+				fmt.Sprintf("%s: the lease of %s is over at %s", l.label, t.f.Holder(s.WasHolder), history.At(e.Time)))
 		}
 	}
-	t.drawHolding(l, now, t.f.end, "to the end")
+	t.drawHolding(l, now, t.f.End, "to the end")
 	t.path("renew", renewed.String(), "renewals and other commands on a held lock")
 	t.drawSaid(l)
 }
@@ -191,10 +193,10 @@ func (t *timeline) drawHolding(l *lane, x holding, to int64, how string) {
 	}
 	x1, x2, y, h := t.x(x.since), t.x(to), l.bar(), l.barHeight()
 	class := "server"
-	if c, ok := t.colour[t.f.client[x.holder]]; ok {
+	if c, ok := t.colour[t.f.ClientOf[x.holder]]; ok {
 		class += fmt.Sprintf(" c%d", c)
 	}
-	who, times := t.f.holder(x.holder), ""
+	who, times := t.f.Holder(x.holder), ""
 	if x.count > 1 {
 		times = fmt.Sprintf(", count %d", x.count)
 	}
@@ -207,25 +209,25 @@ func (t *timeline) drawHolding(l *lane, x holding, to int64, how string) {
 
 // drawSaid marks the log lines of a server about a change of the primary.
 func (t *timeline) drawSaid(l *lane) {
-	for i := range t.f.h.Events {
-		e := &t.f.h.Events[i]
-		if e.Kind != history.Log || e.Log == nil || e.Log.Server != l.node || !t.shown(e.Time, e.Time) || lineWeight(e.Log.Text) < telling || t.full() {
+	for i := range t.f.History.Events {
+		e := &t.f.History.Events[i]
+		if e.Kind != history.Log || e.Log == nil || e.Log.Server != l.node || !t.shown(e.Time, e.Time) || !story.Tells(e.Log.Text) || t.full() {
 			continue
 		}
 		x, y := t.x(e.Time), l.bar()-2
 		t.path("said", fmt.Sprintf("M%s %sl-4 -5h8Z", px(x), px(y+3)),
-			fmt.Sprintf("%s says at %s: %s", l.label, history.At(e.Time), short(clean(e.Log.Text), maxLine)))
+			fmt.Sprintf("%s says at %s: %s", l.label, history.At(e.Time), english.Short(english.Clean(e.Log.Text), story.MaxLine)))
 	}
 }
 
 // drawDown hatches the times in which a server is down.
 func (t *timeline) drawDown(l *lane) {
-	for _, d := range t.f.downs(l.node) {
-		if !t.shown(d.from, d.to) {
+	for _, d := range t.f.Downs(l.node) {
+		if !t.shown(d.From, d.To) {
 			continue
 		}
-		x1, x2 := t.x(d.from), t.x(d.to)
-		t.rect("paused", x1, l.bar()-1, x2-x1, l.barHeight()+2, fmt.Sprintf("%s is down from %s, %s", l.label, history.At(d.from), length(d.to-d.from)))
+		x1, x2 := t.x(d.From), t.x(d.To)
+		t.rect("paused", x1, l.bar()-1, x2-x1, l.barHeight()+2, fmt.Sprintf("%s is down from %s, %s", l.label, history.At(d.From), length(d.To-d.From)))
 		if x2-x1 > 40 {
 			t.text("halo", (x1+x2)/2, l.bar()+12, "down")
 		}
@@ -246,12 +248,12 @@ func ended(s *history.ServerEvent) string {
 
 // stopped is when a server went down, or never.
 func (t *timeline) stopped(node string, since int64) int64 {
-	for _, d := range t.f.downs(node) {
-		if d.from >= since {
-			return d.from
+	for _, d := range t.f.Downs(node) {
+		if d.From >= since {
+			return d.From
 		}
 	}
-	return t.f.end
+	return t.f.End
 }
 
 // full reports whether the drawing has the maximum of elements.

@@ -2,7 +2,10 @@ package reports
 
 import (
 	"cmp"
+
 	"github.com/holdfast-go/holdfast/checker/history"
+	"github.com/holdfast-go/holdfast/internal/english"
+	"github.com/holdfast-go/holdfast/internal/story"
 
 	"fmt"
 	"slices"
@@ -31,15 +34,15 @@ func (l *labelRows) placed(index int, text string, x, w, edge float64) placed {
 func (t *timeline) placeFaults() []placed {
 	t.faultRows.most = 5
 	var out []placed
-	for i, x := range t.f.faults {
+	for i, x := range t.f.Faults {
 		if x.Failed() || !t.shown(x.From, x.To) {
 			continue
 		}
-		text := faultName(x.Name, x.Targets)
+		text := story.FaultName(x.Name, x.Targets)
 		if x.Lasted() {
 			text += ", " + length(x.To-x.From)
 		}
-		text = short(text, 60)
+		text = english.Short(text, 60)
 		out = append(out, t.faultRows.placed(i, text, t.x(x.From), textWidth(text)+4, t.right()))
 	}
 	return out
@@ -48,13 +51,13 @@ func (t *timeline) placeFaults() []placed {
 // drawFaults shades the time of every fault across all lanes.
 func (t *timeline) drawFaults(all []placed) {
 	for _, p := range all {
-		x := t.f.faults[p.index]
+		x := t.f.Faults[p.index]
 		x1, x2 := t.x(x.From), t.x(x.To)
 		y := 4 + labelHeight*float64(p.row)
 		if p.text == "" {
 			y = t.top
 		}
-		title := faultName(x.Name, x.Targets) + " at " + history.At(x.From)
+		title := story.FaultName(x.Name, x.Targets) + " at " + history.At(x.From)
 		if x.Lasted() {
 			title += " for " + length(x.To-x.From)
 		}
@@ -151,7 +154,7 @@ func (t *timeline) drawOverlaps(all []placed) {
 
 func (t *timeline) overlapTitle(o checker.Overlap) string {
 	return fmt.Sprintf("%s and %s both believe that they hold the lock, from %s for %s",
-		t.f.who(o.A.Client, o.A.Owner), t.f.who(o.B.Client, o.B.Owner), history.At(o.From), length(o.To-o.From))
+		t.f.NameOf(o.A.Client, o.A.Owner), t.f.NameOf(o.B.Client, o.B.Owner), history.At(o.From), length(o.To-o.From))
 }
 
 func (t *timeline) laneOf(client, owner string) *lane {
@@ -165,13 +168,13 @@ func (t *timeline) laneOf(client, owner string) *lane {
 
 // drawLost marks the writes that overwrote a value their writer never saw.
 func (t *timeline) drawLost() {
-	for _, u := range t.f.lost {
-		l := t.laneOf(u.event.Client, u.event.Owner)
-		if l == nil || !t.shown(u.event.Time, u.event.Time) || t.full() {
+	for _, u := range t.f.Lost {
+		l := t.laneOf(u.Event.Client, u.Event.Owner)
+		if l == nil || !t.shown(u.Event.Time, u.Event.Time) || t.full() {
 			continue
 		}
-		x, y := t.x(u.event.Time), l.barBottom()+3
+		x, y := t.x(u.Event.Time), l.barBottom()+3
 		t.path("lostupdate", "M"+px(x)+" "+px(y-9)+"l5 9h-10Z", fmt.Sprintf("lost update at %s: %s writes %d over %d, and had read %d",
-			history.At(u.event.Time), l.label, u.args.Value, u.event.Result.Value, u.args.Base))
+			history.At(u.Event.Time), l.label, u.Args.Value, u.Event.Result.Value, u.Args.Base))
 	}
 }

@@ -2,6 +2,7 @@ package reports
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -112,12 +113,12 @@ func arrow(b *strings.Builder, x1, y1, x2, y2 float64) {
 // drawLostArrow draws a lost message, which ends in a cross before its target.
 func (t *timeline) drawLostArrow(a message, x, y1, y2 float64) {
 	end := min(x+26, t.right()-6)
-	stop := y1 + (y2-y1)*0.78
-	title := fmt.Sprintf("The reply of %s to %s at %s is lost: the caller does not learn what was done", name(a.from), name(a.to), history.At(a.sent))
+	stop := t.between(y1, y2, y1+(y2-y1)*0.78)
+	title := fmt.Sprintf("The reply of %s to %s at %s is lost: the caller does not learn what was done", english.Name(a.from), english.Name(a.to), history.At(a.sent))
 	label := "reply lost"
 	if a.kind == replication {
 		title = fmt.Sprintf("The lock of %s, granted on %s at %s, never reaches %s, which is promoted at %s",
-			t.f.holder(a.grants), name(a.from), history.At(a.sent), name(a.to), history.At(a.arrived))
+			t.f.Holder(a.grants), english.Name(a.from), history.At(a.sent), english.Name(a.to), history.At(a.arrived))
 		label = "never replicated"
 	}
 	t.share(title, func() {
@@ -146,6 +147,22 @@ func (t *timeline) drawLostArrow(a message, x, y1, y2 float64) {
 	t.text("vanishlabel", left, stop+4, label)
 }
 
+// between is the height nearest to y that is between two others and below a bar. A label
+// there covers no label of a bar. It is y if there is none.
+func (t *timeline) between(y1, y2, y float64) float64 {
+	best := math.Inf(1)
+	for i := range t.lanes {
+		l := &t.lanes[i]
+		if below := l.barBottom() + 9; below > min(y1, y2) && below < max(y1, y2) && math.Abs(below-y) < math.Abs(best-y) {
+			best = below
+		}
+	}
+	if math.IsInf(best, 1) {
+		return y
+	}
+	return best
+}
+
 // drawLease draws the servers' lease of a hold under its bar. It ends with the hold, or
 // with the lease itself for an overlapping hold.
 func (t *timeline) drawLease(l *lane, c *checker.Belief) {
@@ -168,8 +185,8 @@ func (t *timeline) drawLease(l *lane, c *checker.Belief) {
 // the next hold of the same owner.
 func (t *timeline) drawReach(c *checker.Belief, y float64, until int64) {
 	next, end := t.to+1, c.LeaseTo
-	for i := range t.f.beliefs {
-		if o := &t.f.beliefs[i]; o.Owner == c.Owner && o.From > c.From {
+	for i := range t.f.Beliefs {
+		if o := &t.f.Beliefs[i]; o.Owner == c.Owner && o.From > c.From {
 			next = min(next, o.From)
 		}
 	}
@@ -212,31 +229,31 @@ func (t *timeline) drawRoles(l *lane) {
 	if !l.roles { // the bar leaves no room above it, and the role never changes
 		return
 	}
-	all := t.f.roles[l.node]
+	all := t.f.Roles[l.node]
 	for i, r := range all {
-		to := t.f.end
+		to := t.f.End
 		if i+1 < len(all) {
-			to = all[i+1].from
+			to = all[i+1].From
 		}
-		if !t.shown(r.from, to) {
+		if !t.shown(r.From, to) {
 			continue
 		}
 		class, word := "role replica", "replica"
-		if r.primary {
+		if r.Primary {
 			class, word = "role primary", "primary"
 		}
-		x1, x2, y := t.x(r.from), t.x(to), l.y+13
-		t.line(class, x1, y, x2, y, fmt.Sprintf("%s is a %s from %s", l.label, word, history.At(max(r.from, 0))))
+		x1, x2, y := t.x(r.From), t.x(to), l.y+13
+		t.line(class, x1, y, x2, y, fmt.Sprintf("%s is a %s from %s", l.label, word, history.At(max(r.From, 0))))
 		left := x1 + 4
-		if r.promoted && i > 0 {
+		if r.Promoted && i > 0 {
 			word = "promoted, primary"
 			left += 8
-			t.path("promoted", fmt.Sprintf("M%s %sl5 8h-10Z", px(x1), px(l.y+3)), fmt.Sprintf("%s is promoted at %s", l.label, history.At(r.from)))
+			t.path("promoted", fmt.Sprintf("M%s %sl5 8h-10Z", px(x1), px(l.y+3)), fmt.Sprintf("%s is promoted at %s", l.label, history.At(r.From)))
 			t.line("promotion", x1, l.y+11, x1, l.barBottom(), "")
 		}
-		if !r.primary && i+1 < len(all) { // its end, beside the next label
+		if !r.Primary && i+1 < len(all) { // its end, beside the next label
 			left = max(left, x2-textWidth(word)-10)
-			if x2-x1 < tightRole && all[i+1].promoted { // the label says so, and the lost replication needs the room
+			if x2-x1 < tightRole && all[i+1].Promoted { // the label says so, and the lost replication needs the room
 				continue
 			}
 		}
@@ -249,17 +266,17 @@ func (t *timeline) drawRoles(l *lane) {
 // drawNoKey says that a server lacks the key while a client holds the lock.
 func (t *timeline) drawNoKey(l *lane, from, to int64) {
 	from, to = max(from, t.from), min(to, t.to)
-	for _, d := range t.f.downs(l.node) {
-		if d.from <= to && d.to >= from {
-			if d.from-from > to-d.to {
-				to = d.from
+	for _, d := range t.f.Downs(l.node) {
+		if d.From <= to && d.To >= from {
+			if d.From-from > to-d.To {
+				to = d.From
 			} else {
-				from = d.to
+				from = d.To
 			}
 		}
 	}
 	x1, x2 := t.x(from), t.x(to)
-	held := slices.ContainsFunc(t.f.beliefs, func(c checker.Belief) bool { return c.From < to && c.To > from })
+	held := slices.ContainsFunc(t.f.Beliefs, func(c checker.Belief) bool { return c.From < to && c.To > from })
 	if !l.roles || !held || x2-x1 < textWidth("no such key")+40 {
 		return
 	}
@@ -278,7 +295,7 @@ func (t *timeline) spoken(r *results.Run) string {
 	}
 	words := fmt.Sprintf("Space-time diagram from %s to %s with %s and %s.", history.At(t.from), history.At(t.to), english.Count(clients, "owner"), english.Count(servers, "server lane"))
 	if r != nil {
-		words = name(r.Column()) + ": " + words
+		words = english.Name(r.Column()) + ": " + words
 	}
 	for i, o := range t.both {
 		if i == 2 {

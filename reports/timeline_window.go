@@ -13,9 +13,9 @@ import (
 // first violation.
 func (t *timeline) window() {
 	f := t.f
-	last := f.begin
-	for i := range f.h.Events {
-		e := &f.h.Events[i]
+	last := f.Begin
+	for i := range f.History.Events {
+		e := &f.History.Events[i]
 		switch e.Kind {
 		case history.End, history.Log:
 		case history.Server:
@@ -26,14 +26,14 @@ func (t *timeline) window() {
 			last = e.Time
 		}
 	}
-	t.from, t.to = f.begin, max(last, f.begin+1)
-	if len(f.beliefs) > maxBeliefs {
+	t.from, t.to = f.Begin, max(last, f.Begin+1)
+	if len(f.Beliefs) > maxBeliefs {
 		t.narrow()
 	}
 	t.zoom()
 	// A little air on both sides keeps events off the edge.
 	air := max((t.to-t.from)/60, 1)
-	if t.from == f.begin && t.from < (t.to-t.from)/4 {
+	if t.from == f.Begin && t.from < (t.to-t.from)/4 {
 		t.from = 0
 	}
 	t.from, t.to = max(0, t.from-air), t.to+air
@@ -44,13 +44,13 @@ func (t *timeline) window() {
 func (t *timeline) zoom() {
 	f := t.f
 	from, to := int64(math.MaxInt64), int64(-1)
-	for _, o := range f.overlaps {
+	for _, o := range f.Overlaps {
 		if t.shown(o.From, o.To) {
 			from, to = min(from, o.A.From), max(to, o.To)
 		}
 	}
-	for _, u := range f.lost {
-		if at := u.event.Time; t.shown(at, at) {
+	for _, u := range f.Lost {
+		if at := u.Event.Time; t.shown(at, at) {
 			from, to = min(from, at), max(to, at)
 		}
 	}
@@ -60,7 +60,7 @@ func (t *timeline) zoom() {
 	}
 	start := t.from
 	t.from, t.to = max(t.from, from-around), min(t.to, to+around)
-	for _, o := range f.overlaps { // a lease that began long before the belief explains it
+	for _, o := range f.Overlaps { // a lease that began long before the belief explains it
 		for _, c := range []*checker.Belief{o.A, o.B} {
 			if c.LeaseTo > 0 && t.shown(o.From, o.To) {
 				t.from = max(start, min(t.from, c.LeaseFrom))
@@ -74,14 +74,14 @@ func (t *timeline) narrow() {
 	f := t.f
 	pick := 0
 	switch {
-	case len(f.overlaps) > 0:
-		pick = slices.IndexFunc(f.beliefs, func(c checker.Belief) bool { return c.AcquireOp == f.overlaps[0].A.AcquireOp })
-	case len(f.lost) > 0:
-		pick = t.beliefBefore(f.lost[0].event.Time)
+	case len(f.Overlaps) > 0:
+		pick = slices.IndexFunc(f.Beliefs, func(c checker.Belief) bool { return c.AcquireOp == f.Overlaps[0].A.AcquireOp })
+	case len(f.Lost) > 0:
+		pick = t.beliefBefore(f.Lost[0].Event.Time)
 	case len(t.proven) > 0:
-		pick = max(0, slices.IndexFunc(f.beliefs, func(c checker.Belief) bool { return t.proven[c.AcquireOp] || t.proven[c.EndOp] }))
+		pick = max(0, slices.IndexFunc(f.Beliefs, func(c checker.Belief) bool { return t.proven[c.AcquireOp] || t.proven[c.EndOp] }))
 	default:
-		for _, x := range f.faults {
+		for _, x := range f.Faults {
 			if !x.Failed() {
 				pick = t.beliefBefore(x.From)
 				break
@@ -89,13 +89,13 @@ func (t *timeline) narrow() {
 		}
 	}
 	first := max(0, pick-8)
-	end := min(len(f.beliefs), first+maxBeliefs/2)
+	end := min(len(f.Beliefs), first+maxBeliefs/2)
 	if first > 0 {
-		t.from = f.beliefs[first].From
+		t.from = f.Beliefs[first].From
 	}
-	if end < len(f.beliefs) {
-		t.to = f.beliefs[end-1].To
-		for _, o := range f.overlaps[:min(1, len(f.overlaps))] {
+	if end < len(f.Beliefs) {
+		t.to = f.Beliefs[end-1].To
+		for _, o := range f.Overlaps[:min(1, len(f.Overlaps))] {
 			t.to = max(t.to, o.To)
 		}
 	}
@@ -106,8 +106,8 @@ func (t *timeline) narrow() {
 
 func (t *timeline) beliefBefore(at int64) int {
 	i := 0
-	for j := range t.f.beliefs {
-		if t.f.beliefs[j].From <= at {
+	for j := range t.f.Beliefs {
+		if t.f.Beliefs[j].From <= at {
 			i = j
 		}
 	}

@@ -6,69 +6,24 @@ import (
 	"strings"
 	"time"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/reports/results"
 )
 
-// clean makes text from outside safe to print anywhere. It replaces control
-// characters (a terminal would obey them), characters that reorder or hide text,
-// and invalid UTF-8. The replacement is U+FFFD, and a space for a line break or
-// tab.
-func clean(s string) string {
-	ok := true
-	for i := 0; i < len(s); i++ {
-		if s[i] < 0x20 || s[i] >= 0x7f {
-			ok = false
-			break
-		}
-	}
-	if ok {
-		return s
-	}
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\t' || r == '\r':
-			return ' '
-		case unicode.IsControl(r), unicode.Is(unicode.Cf, r) && r != '\u200d', r == '\u2028', r == '\u2029',
-			r >= 0xfdd0 && r <= 0xfdef, r&0xfffe == 0xfffe:
-			return utf8.RuneError
-		}
-		return r
-	}, s)
-}
-
 // cleanLines is clean, but keeps line breaks, for a story in paragraphs.
 func cleanLines(s string) string {
 	lines := strings.Split(strings.ReplaceAll(s, "\r\n", "\n"), "\n")
 	for i := range lines {
-		lines[i] = clean(lines[i])
+		lines[i] = english.Clean(lines[i])
 	}
 	return strings.TrimSpace(strings.Join(lines, "\n"))
 }
 
-// name is clean for a text that must be visible even if it is empty.
-func name(s string) string {
-	if s = clean(s); s == "" {
-		return "(no name)"
-	}
-	return s
-}
-
-// short cuts s to n characters. An ellipsis marks the cut.
-func short(s string, n int) string {
-	if len(s) <= n || utf8.RuneCountInString(s) <= n {
-		return s
-	}
-	r := []rune(s)
-	return string(r[:n-1]) + "…"
-}
-
 // word quotes s as one word of a shell command.
 func word(s string) string {
-	s = clean(s)
+	s = english.Clean(s)
 	plain := s != ""
 	for _, r := range s {
 		if !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_./:@%+=,", r) {

@@ -93,6 +93,8 @@ func show(w io.Writer, d reports.Document, format string) error {
 		return results.JSON(w, d.Results)
 	case "junit":
 		return reports.JUnit(w, d.Results)
+	case "sarif":
+		return d.SARIF(w)
 	case "markdown":
 		return d.Markdown(w)
 	default:

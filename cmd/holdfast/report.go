@@ -45,7 +45,7 @@ func render(path string, list *suite.Accepted, stderr io.Writer, write func(suit
 
 func newReportCmd() *cobra.Command {
 	var format, accepted string
-	formats := []string{"html", "text", "json", "junit", "markdown"}
+	formats := []string{"html", "text", "json", "junit", "sarif", "markdown"}
 	c := &cobra.Command{
 		Use:   "report RUNDIR",
 		Short: "Render the results of a run directory again",
@@ -86,7 +86,7 @@ itself.`,
 			})
 		},
 	}
-	formatFlag(c, &format, formats, "html, text, json, junit or markdown")
+	formatFlag(c, &format, formats, "html, text, json, junit, sarif or markdown")
 	c.Flags().StringVar(&accepted, "accept", "", "a YAML file of accepted violations, instead of the list of the run")
 	return c
 }

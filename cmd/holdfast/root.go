@@ -38,7 +38,7 @@ virtual time, and a seed gives the same history every time.`,
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return flagError(c, err) })
-	root.AddCommand(newRunCmd(), newExploreCmd(), newShrinkCmd(), newSweepCmd(), newSelftestCmd(), newAdapterCmd(), newListCmd(), newExplainCmd(), newShowCmd(), newCheckCmd(), newReportCmd(), newBriefCmd(), newReplayCmd(), newMergeCmd(), newCompareCmd(), newServeCmd(), newVersionCmd(), newWorkerCmd(), newClientCmd(), newMiniredisCmd())
+	addInGroups(root)
 	for _, c := range root.Commands() {
 		if c.Args == nil {
 			c.Args = cobra.ArbitraryArgs
@@ -58,6 +58,30 @@ virtual time, and a seed gives the same history every time.`,
 		return usage("unknown command "+quote(args[0]), didYouMean(args[0], names), "holdfast --help lists the commands")
 	}
 	return root
+}
+
+// addInGroups adds the commands. The help lists them in this order, those first that a
+// newcomer needs.
+func addInGroups(root *cobra.Command) {
+	cobra.EnableCommandSorting = false
+	for _, g := range []struct {
+		title    string
+		commands []*cobra.Command
+	}{
+		{"Begin here:", []*cobra.Command{newRunCmd(), newExplainCmd(), newServeCmd()}},
+		{"Play:", []*cobra.Command{newListCmd(), newShowCmd(), newReplayCmd(), newAdapterCmd()}},
+		{"Look at what was played:", []*cobra.Command{newReportCmd(), newBriefCmd(), newCompareCmd(), newCheckCmd(), newMergeCmd()}},
+		{"Search:", []*cobra.Command{newExploreCmd(), newShrinkCmd()}},
+		{"Measure:", []*cobra.Command{newSweepCmd()}},
+		{"Test Holdfast:", []*cobra.Command{newSelftestCmd()}},
+	} {
+		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title})
+		for _, c := range g.commands {
+			c.GroupID = g.title
+			root.AddCommand(c)
+		}
+	}
+	root.AddCommand(newVersionCmd(), newWorkerCmd(), newClientCmd(), newMiniredisCmd())
 }
 
 // usageArgs turns cobra's errors about arguments into errors of usage.

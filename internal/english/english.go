@@ -1,5 +1,5 @@
-// Package english formats numbers, lists and spans of time for reports, verdicts
-// and errors.
+// Package english formats numbers, lists and spans of time for reports, verdicts and
+// errors, and makes text from outside safe to print.
 package english
 
 import (

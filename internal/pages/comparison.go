@@ -10,6 +10,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/checker/history"
+	"github.com/holdfast-go/holdfast/internal/story"
 	"github.com/holdfast-go/holdfast/internal/suite"
 	"github.com/holdfast-go/holdfast/reports"
 	"github.com/holdfast-go/holdfast/reports/results"
@@ -261,10 +262,10 @@ func firstDifference(a, b *history.History) *Event {
 		}
 		e := &Event{Line: i + 2, Before: "the history is over", After: "the history is over"}
 		if i < len(b.Events) {
-			e.AtMS, e.After = float64(b.Events[i].Time)/1e6, reports.Narrate(b)[i]
+			e.AtMS, e.After = float64(b.Events[i].Time)/1e6, story.Narrate(b)[i]
 		}
 		if i < len(a.Events) {
-			e.AtMS, e.Before = float64(a.Events[i].Time)/1e6, reports.Narrate(a)[i]
+			e.AtMS, e.Before = float64(a.Events[i].Time)/1e6, story.Narrate(a)[i]
 		}
 		if e.Before == e.After {
 			e.Before, e.After = raw(&a.Events[i]), raw(&b.Events[i])

@@ -7,6 +7,7 @@ import (
 	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/internal/search"
+	"github.com/holdfast-go/holdfast/internal/story"
 	"github.com/holdfast-go/holdfast/reports"
 	"github.com/holdfast-go/holdfast/reports/results"
 )
@@ -25,7 +26,7 @@ const (
 	smallestRun  = "The smallest run that shows it"
 	firstRun     = "The first run that showed it"
 	scenarioFile = "The scenario, as a file"
-	story        = "The full story, with a regression test"
+	fullStory    = "The full story, with a regression test"
 )
 
 // newFind begins to describe a find: the reason is that of its first run.
@@ -58,7 +59,7 @@ func (f *find) draw(title string, h *history.History, run *results.Run) {
 		return
 	}
 	if len(f.Pictures) == 0 {
-		f.Story = reports.Gist(h, run, sentences)
+		f.Story = story.Gist(h, run, sentences)
 	}
 	f.Pictures = append(f.Pictures, picture{Title: title, Caption: caption, Drawing: drawing, Folded: len(f.Pictures) > 0})
 }

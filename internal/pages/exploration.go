@@ -102,7 +102,7 @@ func (p Exploration) find(c explore.Found, drawn bool) find {
 	}
 	f.fold(scenarioFile, p.read(scenario))
 	if c.Shrunk != nil {
-		f.fold(story, p.read(c.Shrunk.Story))
+		f.fold(fullStory, p.read(c.Shrunk.Story))
 	}
 	return f
 }

@@ -9,6 +9,7 @@ import (
 	"html/template"
 	"io"
 
+	"github.com/holdfast-go/holdfast/internal/story"
 	"github.com/holdfast-go/holdfast/reports"
 )
 
@@ -88,7 +89,7 @@ type find struct {
 	Why      string
 	Sizes    []sizeRow
 	Pictures []picture
-	Story    []reports.Sentence
+	Story    []story.Sentence
 	Command  string
 	Texts    []text // such as the scenario
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/browser"
 	"github.com/holdfast-go/holdfast/internal/disk"
 	"github.com/holdfast-go/holdfast/internal/must"
-	"github.com/holdfast-go/holdfast/reports"
+	"github.com/holdfast-go/holdfast/internal/story"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -25,7 +25,7 @@ func sample() page {
 	return page{
 		Kind: "exploration", Asked: "Does set-px break a promise under faults that are drawn at random?", Answer: "200 runs: 73 violated a promise.", Tone: attention,
 		Interrupted: "Interrupted: not all runs were played.", Command: "holdfast explore --lock set-px", Version: "0.1.0",
-		Numbers: []number{{Value: "200", Label: "runs played"}, {Value: "73", Label: "broke a promise", Tone: toneOf(73, attention)}, {Value: "0", Label: "proved nothing", Tone: toneOf(0, argued)}},
+		Numbers: []number{{Value: "1,043,422", Label: "runs played"}, {Value: "73", Label: "broke a promise", Tone: toneOf(73, attention)}, {Value: "0", Label: "proved nothing", Tone: toneOf(0, argued)}},
 		Chart:   `<svg viewBox="0 0 400 100"><text x="10" y="20">the probability of two holders</text></svg>`,
 		Texts:   []text{{Title: "What was played, as a file", Body: "scenario: swept\n", Folded: true}},
 		Bound:   []string{"A hazard that none of them shows comes, with 95 % confidence, in fewer than 1 in 66 runs like these."},
@@ -37,7 +37,7 @@ func sample() page {
 			{Key: "one", Tone: attention, Title: "Exclusion (lease outlived) after pause", Why: "Two clients held the lock for 2.02 ms.",
 				Sizes:    []sizeRow{{"clients", 4, 2}, {"faults", 1, 1}},
 				Pictures: []picture{{Title: "The smallest run that shows it", Caption: "Shown: 2 s.", Drawing: `<svg class="timeline" viewBox="0 0 1120 40"><text x="10" y="20">client-1</text></svg>`}, {Title: "The first run", Folded: true, Drawing: `<svg class="timeline" viewBox="0 0 1120 40"></svg>`}},
-				Story:    []reports.Sentence{{Time: "1.103 s", Text: "client-1 is paused.", Fault: true}, {Time: "1.108 s", Text: "client-2 gets the lock.", Bad: true}},
+				Story:    []story.Sentence{{At: 1.103e9, Text: "client-1 is paused.", Fault: true}, {At: 1.108e9, Text: "client-2 gets the lock.", Bad: true}},
 				Texts:    []text{{Title: "The scenario, as a file", Body: "name: found\n", Folded: true}}, Command: "holdfast run ./finds/one.yaml --lock set-px --seed 1"},
 			{Key: "two", Tone: argued, Title: "lock/release.go:31:drop", Texts: []text{{Body: "- return nil\n+ return err\n"}}},
 		},
@@ -56,7 +56,7 @@ func hostile() page {
 	return page{
 		Kind: bad, Asked: bad, Answer: bad, Interrupted: bad, Command: bad, Version: bad, Numbers: []number{{Value: bad, Label: bad}}, Bound: []string{bad},
 		Causes: []group{{Title: bad, Rows: []causeRow{{Count: 1 << 40, What: bad, Where: bad, Find: "x", Remark: bad}}}},
-		Finds:  []find{{Key: "x", Title: bad, Why: bad, Story: []reports.Sentence{{Time: "1 s", Text: bad}}, Texts: []text{{Title: bad, Body: bad}}, Command: bad}},
+		Finds:  []find{{Key: "x", Title: bad, Why: bad, Story: []story.Sentence{{At: 1e9, Text: bad}}, Texts: []text{{Title: bad, Body: bad}}, Command: bad}},
 		Maps:   []heatMap{{Title: bad, Note: bad, Corner: bad, Columns: []string{bad}, Rows: []mapRow{{Name: bad, Cells: []cell{{Text: bad, Title: bad}}}}}},
 		Tables: []table{{Title: bad, Head: []string{bad, bad}, Rows: [][]string{{bad, bad}}}}, NotPlayed: []string{bad}, Defects: []string{bad}, Texts: []text{{Title: bad, Body: bad}},
 	}
@@ -124,6 +124,9 @@ func TestPagesInABrowser(t *testing.T) {
   if (over > 0) found.push("the page is " + over + " px wider than the window");
   return found;
 })()`, &found)
+			if name == "sample" {
+				found = append(found, p.Covered()...)
+			}
 			if script != nil && name == "sample" {
 				p.Eval(string(script), nil)
 				var barriers []string

@@ -138,7 +138,7 @@ func (r Placement) find(c exhaustive.Cause, drawn bool) find {
 		r.draw(&f, firstRun, c.Source)
 	}
 	if c.Shrunk != nil {
-		f.fold(story, c.Shrunk.StoryText)
+		f.fold(fullStory, c.Shrunk.StoryText)
 	}
 	f.fold(scenarioFile, source)
 	if file != "" {

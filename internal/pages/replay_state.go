@@ -10,8 +10,8 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/internal/play"
+	"github.com/holdfast-go/holdfast/internal/story"
 	"github.com/holdfast-go/holdfast/internal/traffic"
-	"github.com/holdfast-go/holdfast/reports"
 )
 
 const lastEvents = 8
@@ -30,7 +30,7 @@ func (r *Replay) WriteState(out io.Writer) {
 	if !r.Same {
 		h = &history.History{Header: r.stored.Header, Events: s.Events}
 	}
-	told := reports.Narrate(h)
+	told := story.Narrate(h)
 	for i := max(0, len(s.Events)-lastEvents); i < len(s.Events); i++ {
 		op := ""
 		if s.Events[i].Op != 0 {

@@ -10,8 +10,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/holdfast-go/holdfast/checker/history"
+	"github.com/holdfast-go/holdfast/internal/story"
 	"github.com/holdfast-go/holdfast/internal/traffic"
-	"github.com/holdfast-go/holdfast/reports"
 )
 
 type traceLine struct {
@@ -23,7 +23,7 @@ type traceLine struct {
 // and the faults between them.
 func (r *Replay) WriteTrace(out io.Writer) {
 	var lines []traceLine
-	told := reports.Narrate(&history.History{Events: r.Faults})
+	told := story.Narrate(&history.History{Events: r.Faults})
 	for i, e := range r.Faults {
 		if !r.after(time.Duration(e.Time)) {
 			lines = append(lines, traceLine{e.Time, []string{seconds(e.Time), "", "", fmt.Sprintf("fault %d", e.Fault.ID), "", told[i]}})

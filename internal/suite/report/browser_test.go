@@ -90,6 +90,25 @@ func TestTheReportIsUsed(t *testing.T) {
 	}
 }
 
+// No text covers another one or leaves the page, whatever is open. The last lock of the
+// matrix is there without scrolling.
+func TestEveryTextIsReadable(t *testing.T) {
+	b := browser.Start(t)
+	page, dir, res := draw(t, "holder-pause lost-nested-reply failover-lost-write redlock-node-restart-delayed", "all")
+	about := filepath.Join(t.TempDir(), "brief.html")
+	must.Succeed(t, disk.File(about, func(w io.Writer) error { return report.DocumentOf(dir, res).Brief(w, "") }))
+	for _, file := range []string{page, about} {
+		for _, width := range []int{1400, 800, 400} {
+			p := b.Open(file, browser.View{Width: width})
+			p.Eval(`document.querySelectorAll("details").forEach(d => d.open = true)`, nil)
+			for _, f := range p.Covered() {
+				t.Errorf("%s, %d px: %s", filepath.Base(file), width, f)
+			}
+			p.Close()
+		}
+	}
+}
+
 // axe is where make setup puts axe-core.
 const axe = "/usr/local/lib/node_modules/axe-core/axe.min.js"
 

@@ -7,9 +7,11 @@ import (
 	"slices"
 	"time"
 
+	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/faults"
 	"github.com/holdfast-go/holdfast/internal/disk"
+	"github.com/holdfast-go/holdfast/internal/search"
 	"github.com/holdfast-go/holdfast/internal/suite"
 	"github.com/holdfast-go/holdfast/reports"
 	"github.com/holdfast-go/holdfast/reports/results"
@@ -32,14 +34,23 @@ func DocumentOf(d suite.Dir, res results.Results, edited ...string) reports.Docu
 		}
 	}
 	doc.Histories, doc.WithoutServerLog = read(suite.ReadHistory), read(suite.ReadWithoutServerLog)
+	doc.Identity = func(r results.Run, p checker.Property) string {
+		s, failed := scenarios.Load(d.File("scenarios", r.Scenario+".yaml"))
+		h, err := doc.Histories(r)
+		if failed != nil || err != nil || h == nil {
+			return ""
+		}
+		return identity(s, h, r.Verdicts, p)
+	}
 	seen := map[string]bool{}
 	about := func(name string) {
 		if seen[name] {
 			return
 		}
 		if s, err := scenarios.Load(d.File("scenarios", name+".yaml")); err == nil {
+			hazard := faults.FamilyOf(s.Faults)
 			doc.About = append(doc.About, reports.About{
-				Name: s.Name, Title: s.Title, Story: s.Story, Hazard: faults.FamilyOf(s.Faults), Otherwise: s.Otherwise, File: path.Join("scenarios", name+".yaml"),
+				Name: s.Name, Title: s.Title, Story: s.Story, Hazard: hazard, Operators: faults.ByOperators(hazard), Otherwise: s.Otherwise, File: path.Join("scenarios", name+".yaml"),
 				RoundTrip: roundTrip(s),
 			})
 		}
@@ -58,6 +69,24 @@ func DocumentOf(d suite.Dir, res results.Results, edited ...string) reports.Docu
 		about(r.Scenario)
 	}
 	return doc
+}
+
+// identity is the key of the cause of a violation, with the kind of the request that
+// proves it.
+func identity(s *scenarios.Scenario, h *history.History, verdicts map[checker.Property]checker.Verdict, p checker.Property) string {
+	for _, c := range search.Of(s, h, verdicts) {
+		if c.Property != p {
+			continue
+		}
+		role := "no-request"
+		for _, e := range h.Events {
+			if ops := verdicts[p].Ops; len(ops) > 0 && e.Op == ops[0] && e.Kind == history.Invoke {
+				role = string(e.F)
+			}
+		}
+		return c.Key() + "_" + role
+	}
+	return ""
 }
 
 // roundTrip is the assumed latency of a request and its reply, in ms.

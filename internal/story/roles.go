@@ -1,34 +1,34 @@
-package reports
+package story
 
 import (
 	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/internal/party"
 )
 
-// role is the role of a server from a moment on.
-type role struct {
-	from     int64
-	primary  bool
-	promoted bool // something promoted it; false for the role at the start
+// Role is the role of a server from a moment on.
+type Role struct {
+	From     int64
+	Primary  bool
+	Promoted bool // something promoted it; false for the role at the start
 }
 
 // findRoles follows the roles of every server, from server events and from the faults
 // that promote.
-func (f *facts) findRoles() {
-	roles := map[string][]role{}
-	f.roles = roles
+func (f *Facts) findRoles() {
+	roles := map[string][]Role{}
+	f.Roles = roles
 	start := func(node string, primary bool) {
 		if len(roles[node]) == 0 {
-			roles[node] = []role{{primary: primary}}
+			roles[node] = []Role{{Primary: primary}}
 		}
 	}
 	turn := func(node string, at int64, primary bool) {
-		if all := roles[node]; all[len(all)-1].primary != primary {
-			roles[node] = append(all, role{at, primary, primary})
+		if all := roles[node]; all[len(all)-1].Primary != primary {
+			roles[node] = append(all, Role{at, primary, primary})
 		}
 	}
-	for i := range f.h.Events {
-		e := &f.h.Events[i]
+	for i := range f.History.Events {
+		e := &f.History.Events[i]
 		switch {
 		case e.Kind == history.Server && e.Server != nil:
 			primary := e.Server.Role != "replica"
@@ -49,12 +49,12 @@ func (f *facts) findRoles() {
 	}
 }
 
-// isReplica reports whether a server is a replica at a time.
-func isReplica(roles []role, at int64) bool {
+// IsReplica reports whether a server is a replica at a time.
+func IsReplica(roles []Role, at int64) bool {
 	replica := false
 	for _, r := range roles {
-		if r.from <= at {
-			replica = !r.primary
+		if r.From <= at {
+			replica = !r.Primary
 		}
 	}
 	return replica

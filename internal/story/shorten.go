@@ -1,4 +1,4 @@
-package reports
+package story
 
 import (
 	"cmp"
@@ -14,11 +14,11 @@ import (
 // servers and merges equal ones. Then it merges stretches of ordinary sentences.
 // At last it omits the least important sentences that are farthest from the
 // violation.
-func shorten(in []sentence) []sentence {
+func shorten(in []Sentence) []Sentence {
 	if len(in) <= maxSentences/2 {
 		return in
 	}
-	in = slices.DeleteFunc(in, func(s sentence) bool { return s.weight == smallTalk })
+	in = slices.DeleteFunc(in, func(s Sentence) bool { return s.weight == smallTalk })
 	out := collapse(inChorus(in))
 	if len(out) <= maxSentences {
 		return out
@@ -29,8 +29,8 @@ func shorten(in []sentence) []sentence {
 // collapse merges every stretch of four or more ordinary sentences. It keeps the
 // ordinary sentence right before and after an important one, because it often
 // explains that.
-func collapse(in []sentence) []sentence {
-	var out []sentence
+func collapse(in []Sentence) []Sentence {
+	var out []Sentence
 	for i := 0; i < len(in); {
 		j := i
 		for j < len(in) && in[j].weight == ordinary {
@@ -61,7 +61,7 @@ func collapse(in []sentence) []sentence {
 }
 
 // sum is one sentence for many ordinary ones.
-func sum(in []sentence) sentence {
+func sum(in []Sentence) Sentence {
 	var actors []string
 	grants := 0
 	for _, s := range in {
@@ -72,7 +72,7 @@ func sum(in []sentence) sentence {
 			grants++
 		}
 	}
-	slices.SortFunc(actors, natural)
+	slices.SortFunc(actors, Natural)
 	if len(actors) > 5 {
 		actors = append(actors[:4:4], fmt.Sprintf("%d others", len(actors)-4))
 	}
@@ -87,18 +87,18 @@ func sum(in []sentence) sentence {
 	default:
 		text = fmt.Sprintf("%s get the lock in turn, %d times in all, and nothing unusual happens", who, grants)
 	}
-	return sentence{
-		at: in[0].at, weight: ordinary, actor: who,
-		text: fmt.Sprintf("%s until %s.", text, history.At(in[len(in)-1].at)),
+	return Sentence{
+		At: in[0].At, weight: ordinary, actor: who,
+		Text: fmt.Sprintf("%s until %s.", text, history.At(in[len(in)-1].At)),
 	}
 }
 
 // cut omits sentences until the story fits: ordinary ones first, and of the same
 // weight those farthest from the first violation. A note replaces them.
-func cut(in []sentence) []sentence {
-	center := slices.IndexFunc(in, func(s sentence) bool { return s.bad })
+func cut(in []Sentence) []Sentence {
+	center := slices.IndexFunc(in, func(s Sentence) bool { return s.Bad })
 	if center < 0 {
-		center = slices.IndexFunc(in, func(s sentence) bool { return s.fault })
+		center = slices.IndexFunc(in, func(s Sentence) bool { return s.Fault })
 	}
 	center = max(center, 0)
 	order := make([]int, len(in))
@@ -127,11 +127,11 @@ func cut(in []sentence) []sentence {
 	})
 	keep := order[:maxSentences]
 	slices.Sort(keep)
-	var out []sentence
+	var out []Sentence
 	next := 0
 	for _, i := range append(keep, len(in)) {
 		if n := i - next; n > 0 {
-			out = append(out, sentence{at: in[next].at, gap: true, text: fmt.Sprintf("(%s left out)", english.Count(n, "sentence"))})
+			out = append(out, Sentence{At: in[next].At, Gap: true, Text: fmt.Sprintf("(%s left out)", english.Count(n, "sentence"))})
 		}
 		if i < len(in) {
 			out = append(out, in[i])
@@ -141,17 +141,15 @@ func cut(in []sentence) []sentence {
 	return out
 }
 
-// gist keeps the most important sentences: the first violation, the fault and the
+// gist keeps the most important sentences: the one at the center, the fault and the
 // grant before it, and important ones nearby. No note replaces the others.
-func gist(in []sentence, most int) []sentence {
-	in = slices.DeleteFunc(in, func(s sentence) bool { return s.gap })
-	center := slices.IndexFunc(in, func(s sentence) bool { return s.bad })
+func gist(in []Sentence, center, most int) []Sentence {
 	fault, grant := -1, -1
 	for i := range in {
 		if center >= 0 && i >= center {
 			break
 		}
-		if in[i].fault {
+		if in[i].Fault {
 			fault = i
 		}
 		if in[i].grant {
@@ -174,7 +172,7 @@ func gist(in []sentence, most int) []sentence {
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(far(a), far(b)) })
 	order = order[:min(most, len(order))]
 	slices.Sort(order)
-	out := make([]sentence, len(order))
+	out := make([]Sentence, len(order))
 	for i, j := range order {
 		out[i] = in[j]
 	}

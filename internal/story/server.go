@@ -1,4 +1,4 @@
-package reports
+package story
 
 import (
 	"fmt"
@@ -25,7 +25,7 @@ func (t *teller) server(e *history.Event) {
 		}
 		return
 	}
-	was, node := t.f.holder(s.WasHolder), name(s.Node)
+	was, node := t.f.Holder(s.WasHolder), english.Name(s.Node)
 	believes := t.believes(e, s.WasHolder)
 	still := ""
 	if believes {
@@ -37,25 +37,25 @@ func (t *teller) server(e *history.Event) {
 		if believes {
 			w = decisive
 		}
-		t.say(e, w, "%s: the lease of %s is over and the key expires%s.", node, was, still).bad = believes
+		t.say(e, w, "%s: the lease of %s is over and the key expires%s.", node, was, still).Bad = believes
 	case "command":
-		if by, holder := s.By, t.f.client[s.WasHolder]; by != "" && holder != "" && by != holder {
+		if by, holder := s.By, t.f.ClientOf[s.WasHolder]; by != "" && holder != "" && by != holder {
 			what := "deletes"
 			if s.Holder != "" {
 				what = "overwrites"
 			}
-			t.say(e, decisive, "%s: %s of %s %s the lock of %s%s.", node, quoteCommand(s.Command), name(by), what, was, still).bad = true
+			t.say(e, decisive, "%s: %s of %s %s the lock of %s%s.", node, quoteCommand(s.Command), english.Name(by), what, was, still).Bad = true
 		} else if s.Holder != "" && !t.takes(e, s.Holder) {
-			t.say(e, telling, "%s hands the lock to %s%s, and %s does not come for it.", node, t.f.holder(s.Holder), forAsLong(s.TTL), t.f.holder(s.Holder))
+			t.say(e, telling, "%s hands the lock to %s%s, and %s does not come for it.", node, t.f.Holder(s.Holder), forAsLong(s.TTL), t.f.Holder(s.Holder))
 		} else if t.all {
 			t.stores(e)
 		}
 	case "fault", "restart":
 		what := "no longer has the lock of " + was
 		if s.Holder != "" {
-			what = "has " + t.f.holder(s.Holder) + " as the holder in place of " + was
+			what = "has " + t.f.Holder(s.Holder) + " as the holder in place of " + was
 		}
-		t.say(e, decisive, "%s %s%s.", node, what, still).bad = believes
+		t.say(e, decisive, "%s %s%s.", node, what, still).Bad = believes
 	case "replication":
 		// A primary that changes by replication has become a replica of another
 		// one, and dropped its own data.
@@ -66,7 +66,7 @@ func (t *teller) server(e *history.Event) {
 // takes reports whether an owner that a server has made the holder learns of it
 // while the server still has the hold.
 func (t *teller) takes(e *history.Event, owner string) bool {
-	return slices.ContainsFunc(t.f.beliefs, func(c checker.Belief) bool {
+	return slices.ContainsFunc(t.f.Beliefs, func(c checker.Belief) bool {
 		return c.Owner == owner && c.To > e.Time && (e.Server.TTL <= 0 || c.From <= e.Time+e.Server.TTL)
 	})
 }
@@ -81,33 +81,33 @@ func forAsLong(ttl int64) string {
 
 // stores describes the normal content of a server.
 func (t *teller) stores(e *history.Event) {
-	s, held := e.Server, "nobody holds "+name(e.Server.Key)
+	s, held := e.Server, "nobody holds "+english.Name(e.Server.Key)
 	if s.Holder != "" {
-		held = fmt.Sprintf("%s holds %s, count %d", t.f.holder(s.Holder), name(s.Key), s.Count)
+		held = fmt.Sprintf("%s holds %s, count %d", t.f.Holder(s.Holder), english.Name(s.Key), s.Count)
 	}
 	if s.Holds != "" {
-		held = name(s.Key) + " is a " + short(clean(s.Holds), maxLine)
+		held = english.Name(s.Key) + " is a " + english.Short(english.Clean(s.Holds), MaxLine)
 	}
 	if s.Holder != "" && s.TTL > 0 {
 		held += ", for " + length(s.TTL)
 	}
-	why := clean(s.Cause)
+	why := english.Clean(s.Cause)
 	if s.Cause == "command" {
-		why = strings.TrimPrefix(quoteCommand(s.Command), "the ") + " of " + name(s.By)
+		why = strings.TrimPrefix(quoteCommand(s.Command), "the ") + " of " + english.Name(s.By)
 	}
-	t.say(e, smallTalk, "%s (%s): %s (%s).", name(s.Node), clean(s.Role), held, why)
+	t.say(e, smallTalk, "%s (%s): %s (%s).", english.Name(s.Node), english.Clean(s.Role), held, why)
 }
 
 // believes reports whether an owner believes that it holds the lock at that
 // moment, and is not just releasing it.
 func (t *teller) believes(e *history.Event, owner string) bool {
-	return slices.ContainsFunc(t.f.beliefs, func(c checker.Belief) bool {
+	return slices.ContainsFunc(t.f.Beliefs, func(c checker.Belief) bool {
 		return c.Owner == owner && c.From <= e.Time && c.To > e.Time
 	})
 }
 
 func quoteCommand(c string) string {
-	if c = clean(c); c == "" {
+	if c = english.Clean(c); c == "" {
 		return "a command"
 	}
 	return "the " + c
@@ -125,37 +125,37 @@ func (t *teller) notReplicated(e *history.Event) {
 		if holder == "" || t.held[promoted][k] == holder {
 			continue
 		}
-		t.say(e, decisive, "The hold of %s had not reached %s, which takes over without it.", t.f.holder(holder), name(promoted)).bad = true
+		t.say(e, decisive, "The hold of %s had not reached %s, which takes over without it.", t.f.Holder(holder), english.Name(promoted)).Bad = true
 	}
 }
 
-// maxLine is the most characters of a line of a server's log.
-const maxLine = 240
+// MaxLine is the most characters of a line of a server's log.
+const MaxLine = 240
 
 // says quotes a line of a server's own log. It is the server's statement; no
 // verdict rests on it.
 func (t *teller) says(e *history.Event) {
-	server := name(e.Log.Server)
-	t.out = append(t.out, sentence{
-		at: e.Time, line: t.f.line(e), weight: lineWeight(e.Log.Text), said: short(clean(e.Log.Text), maxLine), actor: server,
-		text: fmt.Sprintf("%s says: %s", server, short(clean(e.Log.Text), maxLine)),
+	server := english.Name(e.Log.Server)
+	t.out = append(t.out, Sentence{
+		At: e.Time, line: t.f.line(e), weight: lineWeight(e.Log.Text), Said: english.Short(english.Clean(e.Log.Text), MaxLine), actor: server,
+		Text: fmt.Sprintf("%s says: %s", server, english.Short(english.Clean(e.Log.Text), MaxLine)),
 	})
 }
 
 // inChorus merges equal lines that several servers log one right after the other
 // into one sentence.
-func inChorus(in []sentence) []sentence {
-	var out []sentence
+func inChorus(in []Sentence) []Sentence {
+	var out []Sentence
 	for i := 0; i < len(in); {
 		s := in[i]
 		actors := []string{s.actor}
-		for i++; i < len(in) && s.said != "" && in[i].said == s.said; i++ {
+		for i++; i < len(in) && s.Said != "" && in[i].Said == s.Said; i++ {
 			if !slices.Contains(actors, in[i].actor) {
 				actors = append(actors, in[i].actor)
 			}
 		}
 		if len(actors) > 1 {
-			s.text = fmt.Sprintf("%s say: %s", english.And(actors), s.said)
+			s.Text = fmt.Sprintf("%s say: %s", english.And(actors), s.Said)
 		}
 		out = append(out, s)
 	}
@@ -184,3 +184,6 @@ func lineWeight(text string) weight {
 	}
 	return smallTalk
 }
+
+// Tells reports whether a line of a server's log is about a change of the primary.
+func Tells(line string) bool { return lineWeight(line) >= telling }

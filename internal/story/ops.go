@@ -1,4 +1,4 @@
-package reports
+package story
 
 import (
 	"cmp"
@@ -30,18 +30,18 @@ func (t *teller) begins(e *history.Event) {
 	if a.Wait > 0 {
 		about += ", waiting up to " + length(a.Wait)
 	}
-	t.say(e, smallTalk, "%s calls %s%s.", t.f.who(e.Client, e.Owner), clean(string(e.F)), about)
+	t.say(e, smallTalk, "%s calls %s%s.", t.f.NameOf(e.Client, e.Owner), english.Clean(string(e.F)), about)
 }
 
 func (t *teller) succeeded(e *history.Event) {
-	who, op := t.f.who(e.Client, e.Owner), t.f.ops[e.Op]
+	who, op := t.f.NameOf(e.Client, e.Owner), t.f.Ops[e.Op]
 	if op == nil || e.Result == nil {
 		return
 	}
 	switch e.F {
 	case history.Acquire:
 		if !t.summed[e.Op] {
-			t.granted(e, who, e.Time-op.invoke.Time)
+			t.granted(e, who, e.Time-op.Invoke.Time)
 		}
 	case history.Release:
 		switch {
@@ -52,17 +52,17 @@ func (t *teller) succeeded(e *history.Event) {
 			t.say(e, ordinary, "%s gives the lock back.", who)
 		}
 	case history.Extend:
-		t.say(e, ordinary, "%s extends its hold, which lasts %s from now on.", who, length(op.invoke.Args.Lease))
+		t.say(e, ordinary, "%s extends its hold, which lasts %s from now on.", who, length(op.Invoke.Args.Lease))
 	case history.Write:
-		for _, l := range t.f.lost {
-			if l.event == e {
+		for _, l := range t.f.Lost {
+			if l.Event == e {
 				t.say(e, unmissable, "%s writes %d: it had read %d and overwrites %d, a value it never saw. One update is lost.",
-					who, l.args.Value, l.args.Base, e.Result.Value).bad = true
+					who, l.Args.Value, l.Args.Base, e.Result.Value).Bad = true
 				return
 			}
 		}
 		if t.all || t.proven[e.Op] {
-			t.say(e, telling, "%s writes %d.", who, value(op.invoke.Args))
+			t.say(e, telling, "%s writes %d.", who, value(op.Invoke.Args))
 		}
 	case history.Read:
 		if t.all || t.proven[e.Op] {
@@ -70,7 +70,7 @@ func (t *teller) succeeded(e *history.Event) {
 		}
 	default:
 		if t.all {
-			t.say(e, smallTalk, "%s's %s returns: count %d.", who, clean(string(e.F)), e.Result.Count)
+			t.say(e, smallTalk, "%s's %s returns: count %d.", who, english.Clean(string(e.F)), e.Result.Count)
 		}
 	}
 }
@@ -96,7 +96,7 @@ func (t *teller) granted(e *history.Event, who string, waited int64) {
 	var others []string
 	if c != nil && c.To > c.From {
 		for _, o := range t.f.beliefsAt(c.From, c.Lock, c.Owner) {
-			others = append(others, t.f.who(o.Client, o.Owner))
+			others = append(others, t.f.NameOf(o.Client, o.Owner))
 		}
 	}
 	if len(others) == 0 {
@@ -108,7 +108,7 @@ func (t *teller) granted(e *history.Event, who string, waited int64) {
 		believe = "believe that they hold"
 	}
 	s := t.say(e, unmissable, "%s gets the lock%s while %s still %s it: %s from here on.", who, extra, english.And(others), believe, holders(len(others)+1))
-	s.bad, s.grant = true, true
+	s.Bad, s.grant = true, true
 }
 
 func holders(n int) string {
@@ -127,27 +127,27 @@ func value(a *history.Args) int64 {
 
 // refused describes an operation that failed, or whose outcome is unknown.
 func (t *teller) refused(e *history.Event) {
-	who, class, msg := t.f.who(e.Client, e.Owner), "", ""
+	who, class, msg := t.f.NameOf(e.Client, e.Owner), "", ""
 	if e.Result != nil {
-		class, msg = clean(e.Result.Error), clean(e.Result.Message)
+		class, msg = english.Clean(e.Result.Error), english.Clean(e.Result.Message)
 	}
 	class = cmp.Or(class, "no error class")
 	if msg != "" {
-		msg = ": " + short(msg, 120)
+		msg = ": " + english.Short(msg, 120)
 	}
 	switch {
 	case e.Kind == history.Info:
-		t.say(e, telling, "Nobody knows whether %s's %s happened (%s%s).", who, clean(string(e.F)), class, msg)
+		t.say(e, telling, "Nobody knows whether %s's %s happened (%s%s).", who, english.Clean(string(e.F)), class, msg)
 	case e.F == history.Acquire && class == history.ErrBusy:
 		waited := ""
-		if op := t.f.ops[e.Op]; op != nil && e.Time > op.invoke.Time {
-			waited = " within " + length(e.Time-op.invoke.Time)
+		if op := t.f.Ops[e.Op]; op != nil && e.Time > op.Invoke.Time {
+			waited = " within " + length(e.Time-op.Invoke.Time)
 		}
 		t.say(e, ordinary, "%s does not get the lock%s (busy).", who, waited)
 	case e.F == history.Write && class == history.ErrStale:
 		token := ""
-		if op := t.f.ops[e.Op]; op != nil && op.invoke.Args != nil {
-			token = fmt.Sprintf(" with token %d", op.invoke.Args.Token)
+		if op := t.f.Ops[e.Op]; op != nil && op.Invoke.Args != nil {
+			token = fmt.Sprintf(" with token %d", op.Invoke.Args.Token)
 		}
 		t.say(e, decisive, "The resource refuses %s's write%s: it has seen a newer token.", who, token)
 	case e.F == history.Read && class == history.ErrStale:
@@ -157,15 +157,15 @@ func (t *teller) refused(e *history.Event) {
 	case e.F == history.Release && (class == history.ErrNotHeld || class == history.ErrLost):
 		t.say(e, telling, "%s wants to give the lock back and learns that it no longer holds it (%s).", who, class)
 	default:
-		t.say(e, telling, "%s's %s fails (%s%s).", who, clean(string(e.F)), class, msg)
+		t.say(e, telling, "%s's %s fails (%s%s).", who, english.Clean(string(e.F)), class, msg)
 	}
 }
 
 func (t *teller) note(e *history.Event) {
-	who, msg := t.f.who(e.Client, e.Owner), ""
+	who, msg := t.f.NameOf(e.Client, e.Owner), ""
 	if e.Result != nil && e.Result.Message != "" {
 		first, _, _ := strings.Cut(e.Result.Message, "\n")
-		msg = ": " + short(clean(first), 120)
+		msg = ": " + english.Short(english.Clean(first), 120)
 	}
 	switch e.F {
 	case history.Lost:
@@ -174,21 +174,21 @@ func (t *teller) note(e *history.Event) {
 		t.say(e, decisive, "%s stops its work: the validity of its hold is over.", who)
 	case history.Crashed:
 		holding := ""
-		for _, c := range t.f.beliefs {
+		for _, c := range t.f.Beliefs {
 			if c.Client == e.Client && c.EndedBy == "crash" && c.To == e.Time {
 				holding = ", holding the lock"
 			}
 		}
-		t.say(e, decisive, "%s is gone%s%s.", name(e.Client), holding, msg)
+		t.say(e, decisive, "%s is gone%s%s.", english.Name(e.Client), holding, msg)
 	case history.Closed:
 		took := ""
 		if d := e.Time - e.Began(); d > 0 {
 			took = ", which took " + length(d)
 		}
-		t.say(e, telling, "%s has closed its lock handle%s.", name(e.Client), took)
+		t.say(e, telling, "%s has closed its lock handle%s.", english.Name(e.Client), took)
 	case history.Panic:
-		t.say(e, unmissable, "The lock panics in %s%s.", who, msg).bad = true
+		t.say(e, unmissable, "The lock panics in %s%s.", who, msg).Bad = true
 	default:
-		t.say(e, telling, "%s notes: %s%s.", who, clean(string(e.F)), msg)
+		t.say(e, telling, "%s notes: %s%s.", who, english.Clean(string(e.F)), msg)
 	}
 }

@@ -1,10 +1,12 @@
-package reports
+package story
 
 import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/checker/history"
@@ -27,58 +29,59 @@ const (
 	unmissable               // two holders, a lost update
 )
 
-// sentence is one step of a story.
-type sentence struct {
-	at     int64
-	text   string
-	bad    bool // a violation, or a step towards it
-	fault  bool
+// Sentence is one step of a story, safe to print.
+type Sentence struct {
+	At     int64
+	Text   string
+	Bad    bool // a violation, or a step towards it
+	Fault  bool
+	Said   string // a line of a server's log
+	Gap    bool   // stands for omitted sentences; At is where they began
 	grant  bool   // of the lock to an owner that had no hold
-	said   string // a line of a server's log
-	gap    bool   // stands for omitted sentences; at is where they began
 	line   int    // of the history; it orders the events of one instant
 	weight weight
 	actor  string // the client, for the collapsed form
 }
 
-// tell is the story of a run, in order of time. The text is clean, but not
+// Time is the instant as people read it, "" for a gap.
+func (s Sentence) Time() string {
+	if s.Gap {
+		return ""
+	}
+	return history.At(s.At)
+}
+
+// Tell is the story of a run, in order of time. The text is clean, but not
 // escaped for any format.
-func tell(f *facts, r *results.Run) []sentence {
+func Tell(f *Facts, r *results.Run) []Sentence { return shorten(tellAll(f, r)) }
+
+// tellAll is a story before anything is left out.
+func tellAll(f *Facts, r *results.Run) []Sentence {
 	t := newTeller(f, r)
 	t.sumOverlaps()
-	for i := range f.h.Events {
-		t.event(&f.h.Events[i])
+	for i := range f.History.Events {
+		t.event(&f.History.Events[i])
 	}
-	for _, o := range f.overlaps {
+	for _, o := range f.Overlaps {
 		if !t.summed[o.B.AcquireOp] {
 			t.overlapEnds(o)
 		}
 	}
-	slices.SortStableFunc(t.out, func(a, b sentence) int {
-		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.line, b.line))
+	slices.SortStableFunc(t.out, func(a, b Sentence) int {
+		return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.line, b.line))
 	})
 	if allHolds(r) { // then the run has no violation
 		for i := range t.out {
-			t.out[i].bad = false
+			t.out[i].Bad = false
 		}
 	}
-	return shorten(t.out)
-}
-
-// Sentence is one step of a story, safe to print.
-type Sentence struct {
-	Time, Text string
-	Bad        bool // a violation, or a step towards it
-	Fault      bool
+	return t.out
 }
 
 // Gist is the story of a run in at most the given number of sentences.
 func Gist(h *history.History, r *results.Run, most int) []Sentence {
-	var out []Sentence
-	for _, s := range gist(tell(newFacts(h), r), most) {
-		out = append(out, Sentence{Time: history.At(s.at), Text: s.text, Bad: s.bad, Fault: s.fault})
-	}
-	return out
+	in := slices.DeleteFunc(Tell(NewFacts(h), r), func(s Sentence) bool { return s.Gap })
+	return gist(in, slices.IndexFunc(in, func(s Sentence) bool { return s.Bad }), most)
 }
 
 // allHolds reports whether the judges gave every property of a run the verdict
@@ -95,10 +98,10 @@ func allHolds(r *results.Run) bool {
 	return true
 }
 
-func newTeller(f *facts, r *results.Run) *teller {
-	t := &teller{f: f, held: map[string]map[string]string{}, proven: proofOps(r), beliefs: make(map[int64]*checker.Belief, len(f.beliefs))}
-	for i := range f.beliefs {
-		t.beliefs[f.beliefs[i].AcquireOp] = &f.beliefs[i]
+func newTeller(f *Facts, r *results.Run) *teller {
+	t := &teller{f: f, held: map[string]map[string]string{}, proven: ProofOps(r), beliefs: make(map[int64]*checker.Belief, len(f.Beliefs))}
+	for i := range f.Beliefs {
+		t.beliefs[f.Beliefs[i].AcquireOp] = &f.Beliefs[i]
 	}
 	return t
 }
@@ -108,11 +111,11 @@ func newTeller(f *facts, r *results.Run) *teller {
 func (t *teller) sumOverlaps() {
 	t.summed = map[int64]bool{}
 	groups := map[int64][]checker.Overlap{}
-	for _, o := range t.f.overlaps {
+	for _, o := range t.f.Overlaps {
 		groups[o.A.AcquireOp] = append(groups[o.A.AcquireOp], o)
 	}
-	for i := range t.f.beliefs {
-		a := &t.f.beliefs[i]
+	for i := range t.f.Beliefs {
+		a := &t.f.Beliefs[i]
 		rest := groups[a.AcquireOp]
 		if len(rest) <= 3 {
 			continue
@@ -125,23 +128,23 @@ func (t *teller) sumOverlaps() {
 			if o.B.EndOp != 0 {
 				t.summed[o.B.EndOp] = true
 			}
-			if who := t.f.who(o.B.Client, o.B.Owner); !slices.Contains(names, who) {
+			if who := t.f.NameOf(o.B.Client, o.B.Owner); !slices.Contains(names, who) {
 				names = append(names, who)
 			}
 			longest, until = max(longest, o.To-o.From), max(until, o.To)
 		}
-		slices.SortFunc(names, natural)
-		who := t.f.who(a.Client, a.Owner)
-		t.out = append(t.out, sentence{
-			at: rest[0].From, line: t.f.line(t.f.ops[rest[0].B.AcquireOp].done), weight: unmissable, bad: true, actor: who,
-			text: fmt.Sprintf("Until %s: %d more grants, to %s, while %s still believes that it holds the lock; the longest overlap is %s.",
+		slices.SortFunc(names, Natural)
+		who := t.f.NameOf(a.Client, a.Owner)
+		t.out = append(t.out, Sentence{
+			At: rest[0].From, line: t.f.line(t.f.Ops[rest[0].B.AcquireOp].Done), weight: unmissable, Bad: true, actor: who,
+			Text: fmt.Sprintf("Until %s: %d more grants, to %s, while %s still believes that it holds the lock; the longest overlap is %s.",
 				history.At(until), len(rest), english.And(names), who, length(longest)),
 		})
 	}
 }
 
 // proofOps are the operations that prove a violation.
-func proofOps(r *results.Run) map[int64]bool {
+func ProofOps(r *results.Run) map[int64]bool {
 	ops := map[int64]bool{}
 	if r != nil {
 		for _, v := range r.Verdicts {
@@ -158,7 +161,7 @@ func proofOps(r *results.Run) map[int64]bool {
 // Narrate states every event of a history, one text for each, without its time.
 // Unlike a story, it omits nothing.
 func Narrate(h *history.History) []string {
-	f := newFacts(h)
+	f := NewFacts(h)
 	t := newTeller(f, nil)
 	t.all = true
 	texts := make([]string, len(h.Events))
@@ -167,7 +170,7 @@ func Narrate(h *history.History) []string {
 		t.event(&h.Events[i])
 		var parts []string
 		for _, s := range t.out {
-			parts = append(parts, s.text)
+			parts = append(parts, s.Text)
 		}
 		texts[i] = strings.Join(parts, " ")
 	}
@@ -175,20 +178,20 @@ func Narrate(h *history.History) []string {
 }
 
 type teller struct {
-	f       *facts
+	f       *Facts
 	all     bool // includes events that a story omits
-	out     []sentence
+	out     []Sentence
 	beliefs map[int64]*checker.Belief
 	proven  map[int64]bool
 	summed  map[int64]bool               // operations in a merged sentence
 	held    map[string]map[string]string // node -> key -> holder, as of now
 }
 
-func (t *teller) say(e *history.Event, w weight, format string, args ...any) *sentence {
+func (t *teller) say(e *history.Event, w weight, format string, args ...any) *Sentence {
 	if w < telling && t.proven[e.Op] {
 		w = telling
 	}
-	t.out = append(t.out, sentence{at: e.Time, line: t.f.line(e), text: fmt.Sprintf(format, args...), weight: w, actor: t.f.who(e.Client, e.Owner)})
+	t.out = append(t.out, Sentence{At: e.Time, line: t.f.line(e), Text: fmt.Sprintf(format, args...), weight: w, actor: t.f.NameOf(e.Client, e.Owner)})
 	return &t.out[len(t.out)-1]
 }
 
@@ -224,19 +227,19 @@ func (t *teller) fault(e *history.Event) {
 	if x == nil {
 		return
 	}
-	what := faultName(x.Name, x.Targets)
+	what := FaultName(x.Name, x.Targets)
 	detail := ""
-	if d := strings.TrimSuffix(clean(x.Detail), "."); d != "" {
+	if d := strings.TrimSuffix(english.Clean(x.Detail), "."); d != "" {
 		detail = ": " + d
 	}
 	switch x.Phase {
 	case history.PhaseEnd:
-		t.say(e, decisive, "The %s ends%s.", what, detail).fault = true
+		t.say(e, decisive, "The %s ends%s.", what, detail).Fault = true
 	case history.PhaseFailed:
 		if detail == "" {
 			detail = ": could not strike"
 		}
-		t.say(e, decisive, "Fault %s%s.", what, detail).fault = true
+		t.say(e, decisive, "Fault %s%s.", what, detail).Fault = true
 	default:
 		s := t.f.strikeOf(x)
 		lasts := ""
@@ -246,20 +249,20 @@ func (t *teller) fault(e *history.Event) {
 				lasts = ", to the end of the run"
 			}
 		}
-		t.say(e, decisive, "Fault: %s%s%s.", what, lasts, detail).fault = true
+		t.say(e, decisive, "Fault: %s%s%s.", what, lasts, detail).Fault = true
 		t.notReplicated(e)
 	}
 }
 
-func faultName(kind string, targets []string) string {
+func FaultName(kind string, targets []string) string {
 	names := make([]string, len(targets))
 	for i, n := range targets {
-		names[i] = name(n)
+		names[i] = english.Name(n)
 	}
 	if len(names) == 0 {
-		return name(kind)
+		return english.Name(kind)
 	}
-	return name(kind) + " of " + english.And(names)
+	return english.Name(kind) + " of " + english.And(names)
 }
 
 func (t *teller) end(e *history.Event) {
@@ -280,7 +283,7 @@ func (t *teller) end(e *history.Event) {
 				keys = append(keys, fmt.Sprintf("%d more", len(e.End.Keys)-3))
 				break
 			}
-			keys = append(keys, name(k))
+			keys = append(keys, english.Name(k))
 		}
 		t.say(e, decisive, "When all is quiet, keys that should be gone are still there: %s.", english.And(keys))
 	}
@@ -302,7 +305,7 @@ func (t *teller) overlapEnds(o checker.Overlap) {
 	if o.B.To < o.A.To {
 		c, other = o.B, o.A
 	}
-	who, how := t.f.who(c.Client, c.Owner), ""
+	who, how := t.f.NameOf(c.Client, c.Owner), ""
 	switch c.EndedBy {
 	case "release":
 		how = who + " lets go"
@@ -313,8 +316,12 @@ func (t *teller) overlapEnds(o checker.Overlap) {
 	default:
 		how = "The run is over"
 	}
-	t.out = append(t.out, sentence{
-		at: o.To, line: t.f.lineOfEnd(c), weight: unmissable, bad: true, actor: who,
-		text: fmt.Sprintf("%s: the time of two holders, %s and %s, ends after %s.", how, who, t.f.who(other.Client, other.Owner), length(o.To-o.From)),
+	t.out = append(t.out, Sentence{
+		At: o.To, line: t.f.lineOfEnd(c), weight: unmissable, Bad: true, actor: who,
+		Text: fmt.Sprintf("%s: the time of two holders, %s and %s, ends after %s.", how, who, t.f.NameOf(other.Client, other.Owner), length(o.To-o.From)),
 	})
 }
+
+func length(ns int64) string { return english.Span(time.Duration(ns)) }
+
+func number(n uint64) string { return strconv.FormatUint(n, 10) }
