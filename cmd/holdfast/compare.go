@@ -15,7 +15,8 @@ func newCompareCmd() *cobra.Command {
 		Long: `Compares the runs of two run directories, by scenario, lock, world and seed. It
 names the verdicts that changed, the event at which two histories part, and the
 change in hand-offs and in the time with two holders. Nothing is played or judged
-again.
+again. An unexpected violation is a finding, which is new, known or gone. Its
+identity is its cause and the request that proves it, whatever the seed.
 
 Exit codes: 0 nothing is worse; 1 a verdict is worse or no longer as expected,
 or a run is missing; 2 bad usage or bad input.`,

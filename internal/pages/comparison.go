@@ -12,6 +12,7 @@ import (
 	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/internal/story"
 	"github.com/holdfast-go/holdfast/internal/suite"
+	"github.com/holdfast-go/holdfast/internal/suite/report"
 	"github.com/holdfast-go/holdfast/reports"
 	"github.com/holdfast-go/holdfast/reports/results"
 )
@@ -30,6 +31,8 @@ type Comparison struct {
 	// compared.
 	Unstored int    `json:"unstored,omitempty"`
 	Runs     []Pair `json:"runs"` // those that differ
+	// Findings are the unexpected violations of both sides, each by its identity.
+	Findings []Finding `json:"findings,omitempty"`
 }
 
 // comparedSide is one of the run directories.
@@ -92,6 +95,50 @@ type Event struct {
 	After  string  `json:"after"`
 }
 
+// Finding is an unexpected violation, whatever runs show it.
+type Finding struct {
+	Identity string `json:"identity"`
+	Lock     string `json:"lock"`
+	State    string `json:"state"` // "new", "known" or "gone"
+}
+
+// findings compares the unexpected violations of two run directories by their identity.
+func findings(before, after suite.Dir, a, b results.Results) []Finding {
+	side := func(dir suite.Dir, res results.Results) map[Finding]bool {
+		identity, all := report.DocumentOf(dir, res).Identity, map[Finding]bool{}
+		for _, r := range res.Runs {
+			for p, v := range r.Verdicts {
+				if v.Outcome != checker.Violated || r.Matches(p) {
+					continue
+				}
+				if id := identity(r, p); id != "" {
+					all[Finding{Identity: id, Lock: r.Column()}] = true
+				}
+			}
+		}
+		return all
+	}
+	was, is := side(before, a), side(after, b)
+	var all []Finding
+	for f := range is {
+		f.State = "new"
+		if was[Finding{Identity: f.Identity, Lock: f.Lock}] {
+			f.State = "known"
+		}
+		all = append(all, f)
+	}
+	for f := range was {
+		if !is[f] {
+			f.State = "gone"
+			all = append(all, f)
+		}
+	}
+	slices.SortFunc(all, func(x, y Finding) int {
+		return cmp.Or(-cmp.Compare(x.State, y.State), cmp.Compare(x.Lock, y.Lock), cmp.Compare(x.Identity, y.Identity))
+	})
+	return all
+}
+
 // Regressed reports whether anything got worse, or is not there any more.
 func (d *Comparison) Regressed() bool {
 	return slices.ContainsFunc(d.Runs, func(r Pair) bool { return r.Change == Regression || r.Change == Missing })
@@ -108,6 +155,7 @@ func Compare(before, after suite.Dir) (*Comparison, error) {
 		return nil, err
 	}
 	d := &Comparison{Schema: comparisonSchema, Before: sideOf(before, a), After: sideOf(after, b), Runs: []Pair{}}
+	d.Findings = findings(before, after, a, b)
 	old := map[suite.RunID]*results.Run{}
 	for i := range a.Runs {
 		old[suite.IDOf(&a.Runs[i])] = &a.Runs[i]

@@ -108,6 +108,9 @@ func (d *Comparison) Text(w io.Writer) error {
 		}
 		b.WriteString("\n")
 	}
+	for _, f := range d.Findings {
+		fmt.Fprintf(&b, "%-5s finding: %s, %s\n", f.State, input.Plain(f.Lock), input.Plain(f.Identity))
+	}
 	fmt.Fprintln(&b, d.answer())
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -117,8 +120,11 @@ func (d *Comparison) Text(w io.Writer) error {
 func (d *Comparison) Markdown(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "**%s**\n\nBefore: %s. After: %s.\n\n", reports.EscapeMarkdown(d.answer()), reports.EscapeMarkdown(d.Before.words()), reports.EscapeMarkdown(d.After.words()))
+	for _, f := range d.Findings {
+		fmt.Fprintf(&b, "- %s finding: %s, %s\n", f.State, reports.EscapeMarkdown(f.Lock), reports.EscapeMarkdown(f.Identity))
+	}
 	if len(d.Runs) > 0 {
-		b.WriteString("| run | change | what differs |\n|---|---|---|\n")
+		b.WriteString("\n| run | change | what differs |\n|---|---|---|\n")
 	}
 	for i := range d.Runs {
 		r := &d.Runs[i]
