@@ -21,8 +21,8 @@ import (
 const defaultCrossed = 1000
 
 // crossed plays crossed workloads. A subtest fails for each cause of a violation that the
-// lock could have avoided. It plays nothing for a lock that failed in the catalogue, which
-// tells the same mistakes in fewer words, or if the caller chose the scenarios.
+// lock could have avoided. It plays nothing if the caller chose the scenarios, or if the
+// lock failed in the catalogue, which tells most mistakes in fewer words.
 func (r *runner) crossed(t *testing.T, known []Known) {
 	n := r.options.crossed
 	if n < 0 {

@@ -76,9 +76,9 @@ func Seeds(n int) Option {
 	}
 }
 
-// Crossed sets the number of small workloads that Run plays after the catalogue, by
-// default 1,000 on one primary and fewer on several, or a tenth of that with -short.
-// See docs/test-your-own-lock.md. 0 leaves them out.
+// Crossed sets the number of small workloads that Run plays after the catalogue; 0 leaves
+// them out. The default is 1,000 on one primary, and fewer on several. With -short it is
+// a tenth of that.
 func Crossed(n int) Option {
 	return func(o *options) error {
 		if n < 0 {

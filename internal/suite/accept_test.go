@@ -2,6 +2,7 @@ package suite
 
 import (
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -158,7 +159,7 @@ func TestAcceptedOf(t *testing.T) {
 		for _, i := range c.want {
 			want = append(want, l.Accepted[i])
 		}
-		if got := l.Of(c.scenarios, c.locks, c.user).Accepted; !slices.Equal(got, want) {
+		if got := l.Of(c.scenarios, c.locks, c.user).Accepted; !slices.EqualFunc(got, want, func(a, b locks.Known) bool { return reflect.DeepEqual(a, b) }) {
 			t.Errorf("%s: %v, want %v", name, got, want)
 		}
 	}

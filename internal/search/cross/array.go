@@ -162,8 +162,8 @@ func (b *builder) op(c cell) string {
 	return ""
 }
 
-// candidates is how many rows are made, of which the one with the most new pairs is
-// taken. The construction of AETG takes 50; more than a few save hardly a row here.
+// candidates is the number of rows from which next chooses one. The construction of AETG
+// takes 50; more than a few save hardly a row here.
 const candidates = 8
 
 // next is the best of some new rows.

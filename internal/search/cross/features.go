@@ -141,7 +141,7 @@ type strike struct {
 	what  string // befalls the request
 }
 
-// befalls are what may befall a request.
+// befalls has the faults for each kind of request.
 var befalls = []struct {
 	what   string
 	moment string
