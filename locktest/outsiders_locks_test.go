@@ -3,8 +3,6 @@ package locktest
 import (
 	"context"
 	"errors"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -311,7 +309,7 @@ func perProcessLock(mistake string) Lock {
 
 func timestampLock(mistake string) Lock {
 	return Lock{
-		Name: "timestamp", Claims: Claims{Waits: true, Lease: true}, Holders: timestampHolds, Keeps: []string{"{name}"}, Handoff: timestamp.Poll, Reaches: reached,
+		Name: "timestamp", Claims: Claims{Waits: true, Lease: true}, Holder: HolderNone, Keeps: []string{"{name}"}, Handoff: timestamp.Poll, Reaches: reached,
 		Busy: timestamp.ErrTaken, NotHeld: timestamp.ErrNotHeld, Classify: unclear(timestamp.ErrUnclear),
 		Open: onItsOwn(func(c *Client, on []*redis.Client, name, owner string) lock.Locker {
 			m := &timestamp.Mutex{Redis: on[0], Name: name, Lease: c.Lease, Rand: c.Rand(name, owner), Mistake: mistake}
@@ -349,15 +347,4 @@ func scoredLock(mistake string) Lock {
 			return &Funcs{Acquire: m.Lock, Release: m.Unlock, Until: m.Until}
 		}),
 	}
-}
-
-// timestampHolds reads a value that begins with the end of the lease in milliseconds.
-func timestampHolds(v View) []Hold {
-	value := v.Text(v.Name)
-	end, _, _ := strings.Cut(value, "|")
-	ms, err := strconv.ParseInt(end, 10, 64)
-	if err != nil {
-		return nil
-	}
-	return []Hold{{Owner: value, End: time.UnixMilli(ms)}}
 }

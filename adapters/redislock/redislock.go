@@ -27,7 +27,6 @@ func Lock() locktest.Lock {
 			{Scenario: "stale-grant", Property: "exclusion", Because: stale, Sometimes: true},
 			{Scenario: "stale-grant", Property: "progress", Because: patient, Sometimes: true},
 			{Scenario: "kept-away", Property: "progress", Because: patient, Sometimes: true},
-			{Scenario: "silent-connection", Property: "progress", Because: patient},
 			{Scenario: "unheard-grant", Property: "progress", Because: patient},
 			{Scenario: "lost-acquire-reply", Property: "progress", Because: patient, Sometimes: true},
 		},

@@ -20,8 +20,6 @@ func Lock() locktest.Lock {
 		{Scenario: "lost-release-reply", Property: "errors", Because: sentTwice},
 		{Scenario: "lost-release-reply", Property: "linearizable", Because: sentTwice},
 		{Scenario: "stale-grant", Property: "progress", Because: patient, Sometimes: true},
-		{Scenario: "silent-connection", Property: "progress", Because: patient},
-		{Scenario: "silent-connection", Property: "linearizable", Because: lateIsTaken},
 		{Scenario: "unheard-grant", Property: "progress", Because: patient},
 		{Scenario: "lost-acquire-reply", Property: "progress", Because: patient, Sometimes: true},
 		{Scenario: "kept-away", Property: "progress", Because: patient, Sometimes: true},
@@ -46,7 +44,6 @@ func Majority() locktest.Lock {
 	l.Known = []locktest.Known{
 		{Scenario: "lost-release-reply", Property: "errors", Because: sentTwice},
 		{Scenario: "stale-grant", Property: "progress", Because: patient, Sometimes: true},
-		{Scenario: "silent-connection", Property: "progress", Because: patient},
 		{Scenario: "unheard-grant", Property: "progress", Because: patient},
 		{Scenario: "lost-acquire-reply", Property: "progress", Because: patient, Sometimes: true},
 		{Scenario: "redlock-slow-replies", Property: "progress", Because: patient, Sometimes: true},

@@ -25,12 +25,13 @@ type Claims struct {
 	Explicit  bool `json:"explicit,omitempty"`   // an acquire can have a lease of its own, which is not renewed
 	ShutsDown bool `json:"shuts_down,omitempty"` // one call, Shutdown(context.Context) error, releases all holds of a process and closes the lock
 	Messages  bool `json:"messages,omitempty"`   // waiters are woken by a message on a channel of Redis
+	Hardened  bool `json:"hardened,omitempty"`   // a command that the server refuses leaves nothing behind, and a dead connection delays one try alone
 }
 
 // Judged returns the claims without those that no judge reads. A header has only
 // the others.
 func (c Claims) Judged() Claims {
-	c.Waits, c.Cancels, c.Closes, c.Explicit, c.ShutsDown, c.Messages = false, false, false, false, false, false
+	c.Waits, c.Cancels, c.Closes, c.Explicit, c.ShutsDown, c.Messages, c.Hardened = false, false, false, false, false, false, false
 	return c
 }
 

@@ -119,7 +119,7 @@ func textbookNumbers(s Setting) history.Terms {
 func referenceClaims(but func(*history.Claims)) history.Claims {
 	c := history.Claims{
 		Waits: true, Cancels: true, Closes: true, Reentrant: true, Lease: true, Explicit: true, Renewal: true, LostSign: true,
-		TakesBack: true, Extends: true, ShutsDown: true, Messages: true,
+		TakesBack: true, Extends: true, ShutsDown: true, Messages: true, Hardened: true,
 	}
 	if but != nil {
 		but(&c)
