@@ -62,7 +62,7 @@ func (n *node) serveBlocked() {
 		}
 		n.blocked = slices.Delete(n.blocked, i, i+1)
 		before := n.offset
-		b.reply, n.sent = reply, b.session.sent
+		b.reply, n.sent, n.mark = reply, b.session.sent, b.session.mark
 		b.changed = n.observe("command", strings.ToUpper(b.args[0]), b.session.by) // serves those behind it
 		if n.offset != before {
 			b.session.offset = n.offset

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/Shopify/toxiproxy/v2/stream"
+	"github.com/holdfast-go/holdfast/internal/goroutines"
 	"github.com/holdfast-go/holdfast/internal/traffic"
 )
 
@@ -68,7 +69,11 @@ func (c *pipeConn) Write(b []byte) (int, error) {
 		c.lost.Store(true)
 		return len(b), nil
 	}
-	if !c.out.send(&stream.StreamChunk{Data: slices.Clone(b), Timestamp: time.Now()}, c.frozen()) {
+	now := time.Now()
+	if c.owner != nil {
+		c.out.sentBy(now, goroutines.Marked())
+	}
+	if !c.out.send(&stream.StreamChunk{Data: slices.Clone(b), Timestamp: now}, c.frozen()) {
 		return 0, errWrite
 	}
 	return len(b), nil

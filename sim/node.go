@@ -54,6 +54,7 @@ type node struct {
 	source  *pipeConn     // the replica's end of its connection to the primary, nil without one
 	served  int           // commands executed
 	sent    time.Time     // when the command that executes left its client, zero if unknown
+	mark    string        // that of the goroutine that sent it
 	scripts int           // of these, scripts
 
 	blocked  []*blocked // requests that wait for others, oldest first
@@ -128,7 +129,7 @@ func (n *node) serve(c *pipeConn, process *script.Engine, by string) {
 		if err != nil {
 			return
 		}
-		session.sent = c.in.lastSent()
+		session.sent, session.mark = c.in.lastSent()
 		if !session.execute(args, in) {
 			return
 		}
@@ -145,6 +146,7 @@ type session struct {
 	requests *script.Session
 	offset   int64     // the node's offset after this connection's last write
 	sent     time.Time // when its last request left the client, zero if unknown
+	mark     string    // that of the goroutine that sent it
 
 	multi   bool            // it is within a transaction
 	blocked *blocked        // the request that has begun to wait
@@ -216,9 +218,9 @@ func (s *session) run(cmd string, args []string) (changed, ok bool) {
 	}
 	keys := s.dispatch(cmd, args)
 	before := n.offset
-	n.sent = s.sent
+	n.sent, n.mark = s.sent, s.mark
 	changed = n.observeKeys(keys, "command", cmd, s.by)
-	n.sent = time.Time{}
+	n.sent, n.mark = time.Time{}, ""
 	if n.offset != before {
 		s.offset = n.offset
 	}
@@ -257,7 +259,7 @@ func (n *node) noteChanges(changes []keyspace.Change, err error, cause, cmd, by 
 	for i, c := range changes {
 		c.Cause, c.Command, c.By = cause, cmd, by
 		if cause == "command" {
-			c.Sent = n.sent
+			c.Sent, c.Owner = n.sent, n.mark
 		}
 		lockChanged = n.report(c, i < len(changes)-1) || lockChanged
 	}

@@ -37,6 +37,8 @@ type pipe struct {
 	alarm    *time.Timer           // when a reader looks again; nil until one had to wait
 	last     time.Time             // when the last message arrives
 	sentAt   time.Time             // when what arrived last was sent, zero where a toxic made it anew
+	marks    map[time.Time]string  // those of the goroutines that sent what is on its way
+	mark     string                // that of what arrived last
 	sent     bool                  // the writer has closed
 	void     bool                  // whatever is written is lost, and the writer does not know
 	dry      bool                  // nothing arrives, and the reader does not know
@@ -147,15 +149,30 @@ func (p *pipe) receive(now time.Time) {
 			p.buf = append(slices.Clip(p.buf), c.Data...)
 		}
 		p.flow.arrived(c.Data)
-		p.sentAt = c.Timestamp
+		p.sentAt, p.mark = c.Timestamp, p.marks[c.Timestamp]
+		delete(p.marks, c.Timestamp)
 	}
 }
 
-// lastSent is when what arrived last was sent; zero when that is not known.
-func (p *pipe) lastSent() time.Time {
+// sentBy notes the mark of the goroutine that sends something now.
+func (p *pipe) sentBy(now time.Time, mark string) {
+	if mark == "" {
+		return
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.sentAt
+	if p.marks == nil {
+		p.marks = map[time.Time]string{}
+	}
+	p.marks[now] = mark
+}
+
+// lastSent is when what arrived last was sent, and the mark of its goroutine; zero and ""
+// when that is not known.
+func (p *pipe) lastSent() (time.Time, string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.sentAt, p.mark
 }
 
 func (p *pipe) setDeadline(t time.Time) {

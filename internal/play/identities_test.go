@@ -40,7 +40,7 @@ func (r *recorded) owners(first map[string]int64, sent bool) map[string]string {
 	start := time.Unix(0, 0)
 	o := &owners{name: map[string]string{}, unresolved: map[string]stored{}}
 	for identity, at := range first {
-		o.unresolved[identity] = stored{"client-1", "stock", start.Add(time.Duration(at)), sent}
+		o.unresolved[identity] = stored{"client-1", "stock", start.Add(time.Duration(at)), sent, ""}
 	}
 	o.resolve(start, r.events)
 	return o.name

@@ -15,7 +15,7 @@ func TestAnIdentityMayEndWithANumber(t *testing.T) {
 		"client-2/1":     "client-2/1",
 		"somebody":       "somebody",
 	} {
-		if got := o.Of(identity); got != want {
+		if got := o.nameOf("stock", identity); got != want {
 			t.Errorf("%s is %s's, want %s", identity, got, want)
 		}
 	}

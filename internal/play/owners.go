@@ -25,6 +25,9 @@ type owners struct {
 	holds *holds // nil if the key tells
 	name  map[string]string
 	told  map[string]bool // the identities that a lock has declared
+	// called has the owner whose acquire stored an identity last. Owners of one process
+	// may have one identity in turn.
+	called map[calledBy]string
 	// unresolved is when a client stored an identity that any of its owners may
 	// have made: the lock does not tell what it stores.
 	unresolved map[string]stored
@@ -33,18 +36,22 @@ type owners struct {
 	elsewhere  map[string]bool // the other keys that clients wrote
 }
 
+// calledBy is an identity of a lock.
+type calledBy struct{ lock, identity string }
+
 // stored is the client, lock and time of a stored identity.
 type stored struct {
 	client, lock string
 	at           time.Time
-	sent         bool // at is when the client sent the request
+	sent         bool   // at is when the client sent the request
+	owner        string // whose acquire sent it, "" if unknown
 }
 
 // NewOwners returns the owners of a scenario that is played with a lock.
 func NewOwners(s *scenarios.Scenario, l *locks.Lock) *owners {
 	o := &owners{
 		locks: map[string]string{}, keys: map[string]string{}, how: l.Holder(), holds: newHolds(l, s.Workload.Names()),
-		name: map[string]string{}, told: map[string]bool{}, unresolved: map[string]stored{}, elsewhere: map[string]bool{},
+		name: map[string]string{}, called: map[calledBy]string{}, told: map[string]bool{}, unresolved: map[string]stored{}, elsewhere: map[string]bool{},
 	}
 	for _, name := range s.Workload.Names() {
 		o.locks[l.Key(name)], o.keys[name] = name, l.Key(name)
@@ -78,25 +85,23 @@ func (o *owners) began(owner, identity string) {
 
 // noteStored records that a client has stored an identity. The caller holds mu.
 func (o *owners) noteStored(identity string, by stored) {
-	if _, known := o.unresolved[identity]; known || by.client == "" || o.told[identity] || o.told[numbered(identity)] {
+	if by.owner != "" && !o.told[identity] && !o.told[numbered(identity)] {
+		o.called[calledBy{by.lock, identity}] = by.owner
+		return
+	}
+	if _, known := o.unresolved[identity]; known || o.called[calledBy{by.lock, identity}] != "" || by.client == "" || o.told[identity] || o.told[numbered(identity)] {
 		return
 	}
 	o.unresolved[identity] = by
 }
 
-// Of is the owner of an identity, or the identity if its owner is unknown.
-func (o *owners) Of(identity string) string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.nameOf(identity)
-}
-
-// nameOf is Of for a caller that holds mu.
-func (o *owners) nameOf(identity string) string {
+// nameOf is the owner of an identity of a lock, or the identity if its owner is unknown.
+// The caller holds mu.
+func (o *owners) nameOf(lock, identity string) string {
 	if name, ok := o.name[identity]; ok {
 		return name
 	}
-	return cmp.Or(o.name[numbered(identity)], identity)
+	return cmp.Or(o.called[calledBy{lock, identity}], o.name[numbered(identity)], identity)
 }
 
 // numbered is the declared part of an identity that ends with a number: everything
@@ -147,8 +152,9 @@ func (o *owners) ServerEvents(c keyspace.Change) []history.Event {
 	for _, identity := range newcomers(c, before, after) {
 		o.noteStored(identity, storedBy(c, o.locks[c.Key]))
 	}
-	s.Holder, s.Count = o.nameOf(after), count
-	s.WasHolder, s.WasCount = o.nameOf(before), wasCount
+	lock := o.locks[c.Key]
+	s.Holder, s.Count = o.nameOf(lock, after), count
+	s.WasHolder, s.WasCount = o.nameOf(lock, before), wasCount
 	s.TTL, s.WasTTL = ttl(c.After, c.Now), ttl(c.Before, c.Now)
 	return []history.Event{{Kind: history.Server, Lock: o.locks[c.Key], Server: s}}
 }
@@ -158,11 +164,11 @@ func (o *owners) ServerEvents(c keyspace.Change) []history.Event {
 func storedBy(c keyspace.Change, lock string) stored {
 	switch {
 	case !c.Sent.IsZero():
-		return stored{c.By, lock, c.Sent, true}
+		return stored{c.By, lock, c.Sent, true, c.Owner}
 	case c.At.IsZero():
-		return stored{c.By, lock, time.Now(), false}
+		return stored{c.By, lock, time.Now(), false, c.Owner}
 	}
-	return stored{c.By, lock, c.At, false}
+	return stored{c.By, lock, c.At, false, c.Owner}
 }
 
 // newcomers are the identities that a change has stored. In a queue they are those

@@ -123,15 +123,15 @@ func (o *owners) holdersOn(n traffic.NodeState) (all []Holder) {
 	if o.holds != nil {
 		for _, name := range slices.Sorted(maps.Keys(o.keys)) {
 			if x := o.holds.on[copyOn{n.Name, name}]; x != nil && x.Owner != "" {
-				all = append(all, Holder{Node: n.Name, Key: o.keys[name], Owner: o.nameOf(x.Owner), Count: x.Count})
+				all = append(all, Holder{Node: n.Name, Key: o.keys[name], Owner: o.nameOf(name, x.Owner), Count: x.Count})
 			}
 		}
 		return all
 	}
 	for _, k := range n.Keys {
 		identity, count, _ := o.how.Of(k.Value)
-		if _, is := o.locks[k.Key]; is && identity != "" {
-			all = append(all, Holder{Node: n.Name, Key: k.Key, Owner: o.nameOf(identity), Count: count})
+		if lock, is := o.locks[k.Key]; is && identity != "" {
+			all = append(all, Holder{Node: n.Name, Key: k.Key, Owner: o.nameOf(lock, identity), Count: count})
 		}
 	}
 	return all

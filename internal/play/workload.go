@@ -215,7 +215,9 @@ func (c *thread) try(ctx context.Context, explicit, wait time.Duration) (lock.Gr
 	if nested != nil {
 		defer c.listen(nested)()
 	}
+	unmark := goroutines.Mark(op.Owner)
 	g, err := c.locker.TryLock(ctx, opts...)
+	unmark()
 	if !c.Proc.Gate() {
 		return g, gone
 	}

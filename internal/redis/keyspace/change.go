@@ -13,6 +13,7 @@ type Change struct {
 	Command, By     string // when the cause is a command: which, in upper case, from which process
 	Before, After   Value
 	More            bool      // the next change is of the same command
+	Owner           string    // whose acquire sent the command, "" if unknown
 	Sent            time.Time // when its client sent the command, zero if unknown
 	At              time.Time // the true time of the change, by the clock of the world
 	Now             time.Time // what the server's clock showed then; ExpireAt minus Now is a TTL

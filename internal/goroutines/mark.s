@@ -1,0 +1,1 @@
+// The file lets the compiler accept a function whose body is in the runtime.
