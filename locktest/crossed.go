@@ -3,6 +3,7 @@ package locktest
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -73,7 +74,20 @@ func (r *runner) playCrossed(t *testing.T, rows cross.Array, known []Known) {
 			t.Error(f.saysCrossed(path))
 		})
 	}
+	if len(rows.Rows) >= defaultCrossed/(r.tested.Groups*r.tested.Groups) {
+		e.found.outdated(t, known)
+	}
 	t.Logf("%d crossed workloads have %d of the %d pairs of features that go together; %d workloads have all", len(rows.Rows), rows.Covered, rows.Pairs, rows.Cover)
+}
+
+// outdated fails the test for each known violation that no crossed workload shows.
+func (all finds) outdated(t *testing.T, known []Known) {
+	for _, k := range known {
+		shown := func(f *find) bool { return isKnown(f.Cause, []Known{k}) }
+		if k.Scenario == crossedName && !k.Sometimes && !slices.ContainsFunc(slices.Collect(maps.Values(all)), shown) {
+			t.Errorf("Known has %s in crossed workloads, and none shows that any more: remove the entry (%q)", k.Property, k.Because)
+		}
+	}
 }
 
 // saysCrossed tells a find, how to see it again, and the entry that makes it a known one.

@@ -3,6 +3,7 @@ package locktest
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -203,6 +204,10 @@ func wakeupLock(mistake string) Lock {
 func takebackLock(mistake string) Lock {
 	return Lock{
 		Name: "takeback", Claims: Claims{Waits: true, Cancels: true, Lease: true, Explicit: true, TakesBack: true}, Handoff: takeback.Poll, Reaches: reached,
+		Known: []Known{
+			{Scenario: crossedName, Property: "count", Faults: []string{"hold-request"}, Because: late},
+			{Scenario: crossedName, Property: "linearizable", Faults: []string{"pause"}, Because: late},
+		},
 		Busy: takeback.ErrTaken, NotHeld: takeback.ErrNotHeld, Classify: unclear(takeback.ErrUnclear),
 		Open: onItsOwn(func(c *Client, on []*redis.Client, name, owner string) lock.Locker {
 			m := &takeback.Mutex{Redis: on[0], Name: name, Owner: owner, Lease: c.Lease, Rand: c.Rand(owner), Mistake: mistake}
@@ -294,7 +299,7 @@ func semaphoreLock(mistake string) Lock {
 
 func perProcessLock(mistake string) Lock {
 	return Lock{
-		Name: "per-process", Claims: Claims{Waits: true, Cancels: true, Lease: true}, Handoff: perprocess.Poll, Reaches: reached,
+		Name: "per-process", Claims: Claims{Waits: true, Cancels: true, Lease: true}, Handoff: perprocess.Poll, Reaches: reached, Known: localMutex,
 		Busy: perprocess.ErrTaken, NotHeld: perprocess.ErrNotHeld, Classify: unclear(perprocess.ErrUnclear),
 		Open: func(c *Client) (Session, error) {
 			all := connect(c)
@@ -322,6 +327,7 @@ func timestampLock(mistake string) Lock {
 func ticketLock(mistake string) Lock {
 	return Lock{
 		Name: "ticket", Claims: Claims{Waits: true, Lease: true, Fairness: true}, StoresOwner: true, Handoff: 2 * ticket.Patience, Reaches: reached,
+		Known: []Known{{Scenario: crossedName, Property: "exclusion", Faults: []string{"hold-request", "slow-work"}, Because: late}},
 		Keeps: []string{ticket.Counter("{name}")},
 		Busy:  ticket.ErrTaken, NotHeld: ticket.ErrNotHeld, Classify: unclear(ticket.ErrUnclear),
 		Open: onItsOwn(func(c *Client, on []*redis.Client, name, owner string) lock.Locker {
@@ -331,14 +337,25 @@ func ticketLock(mistake string) Lock {
 	}
 }
 
+// late is a weakness of locks whose values stand for an owner, and not for a hold.
+const late = "a request that arrives late finds the next hold of its owner, which has the same value"
+
+// localMutex has the weaknesses of a lock whose owners in a process queue for a mutex of
+// the process. An owner keeps the mutex until it releases.
+var localMutex = []Known{
+	{Scenario: crossedName, Property: "progress", Faults: []string{"slow-work"}, Because: "the mutex of the process outlives the lease"},
+	{Scenario: crossedName, Property: "linearizable", Because: "an owner in the mutex of the process waits for a request without an answer"},
+}
+
 // scoredLock has its leases in the scores of a sorted set.
 func scoredLock(mistake string) Lock {
 	return Lock{
 		Name: "scored", Claims: Claims{Waits: true, Lease: true}, StoresOwner: true, Handoff: scored.Poll, Reaches: reached,
 		Busy: scored.ErrTaken, NotHeld: scored.ErrNotHeld, Classify: unclear(scored.ErrUnclear),
 		Holders: func(v View) (holds []Hold) {
-			for _, owner := range v.Items(v.Name) {
-				holds = append(holds, Hold{Owner: owner, End: time.UnixMilli(int64(v.Score(v.Name, owner)))})
+			for _, attempt := range v.Items(v.Name) {
+				owner, _, _ := strings.Cut(attempt, "#")
+				holds = append(holds, Hold{Owner: owner, End: time.UnixMilli(int64(v.Score(v.Name, attempt)))})
 			}
 			return holds
 		},

@@ -53,8 +53,12 @@ func plainLock(mistake string) Lock {
 func endlessLock(mistake string) Lock {
 	return Lock{
 		Name: "reported-endless", Claims: Claims{Waits: true, Cancels: true, Extends: true, TakesBack: true}, Handoff: reported.Poll, Reaches: reached,
-		Known: []Known{{Scenario: "unheard-grant", Property: "progress", Because: "nothing can take a hold without an end back while its link is cut"}},
-		Busy:  reported.ErrTaken, NotHeld: reported.ErrNotHeld, Classify: unclear(reported.ErrUnclear),
+		Known: []Known{
+			{Scenario: "unheard-grant", Property: "progress", Because: "nothing can take a hold without an end back while its link is cut"},
+			{Scenario: crossedName, Property: "progress", Faults: []string{"partition"}, Because: "the same"},
+			{Scenario: crossedName, Property: "count", Faults: []string{"hold-request"}, Because: late},
+		},
+		Busy: reported.ErrTaken, NotHeld: reported.ErrNotHeld, Classify: unclear(reported.ErrUnclear),
 		Open: onItsOwn(func(c *Client, on []*redis.Client, name, owner string) lock.Locker {
 			m := &reported.Plain{Redis: on[0], Name: name, Rand: c.Rand(name, owner), Mistake: mistake}
 			return &Funcs{Acquire: m.Lock, Release: m.Unlock, Extend: m.Extend, Until: m.Until}
@@ -91,7 +95,7 @@ func stampLock(mistake string) Lock {
 
 func registryLock(mistake string) Lock {
 	return Lock{
-		Name: "reported-registry", Claims: Claims{Waits: true, Cancels: true, Lease: true}, Handoff: reported.Poll, Reaches: reached,
+		Name: "reported-registry", Claims: Claims{Waits: true, Cancels: true, Lease: true}, Handoff: reported.Poll, Reaches: reached, Known: localMutex,
 		Busy: reported.ErrTaken, NotHeld: reported.ErrNotHeld, Classify: unclear(reported.ErrUnclear),
 		Open: func(c *Client) (Session, error) {
 			all := connect(c)
@@ -107,6 +111,7 @@ func registryLock(mistake string) Lock {
 func majorityLock(mistake string) Lock {
 	return Lock{
 		Name: "reported-majority", Claims: Claims{Waits: true, Cancels: true, Lease: true, Extends: true}, Primaries: 3, Quorum: 2,
+		Known:   []Known{{Scenario: crossedName, Property: "errors", Faults: []string{"reset"}, Because: "a second try does not count what the first one has removed"}},
 		Drift:   Drift{Rate: 0.01, Const: 2 * time.Millisecond},
 		Handoff: reported.Delay, Busy: reported.ErrTaken, NotHeld: reported.ErrNotHeld, Classify: unclear(reported.ErrUnclear),
 		New: func(c *Client, name, owner string) lock.Locker {

@@ -124,7 +124,7 @@ func TestRightLocksCrossed(t *testing.T) {
 		t.Run(l.Name, func(t *testing.T) {
 			l.misuse = new(misuse)
 			r := newRunner(t, l, nil)
-			r.playCrossed(t, cross.New(r.tested, 1, rows/r.tested.Groups), nil)
+			r.playCrossed(t, cross.New(r.tested, 1, rows/r.tested.Groups), l.Known)
 		})
 	}
 }

@@ -38,6 +38,9 @@ func withMistake(m mistake) locktest.Lock {
 			{Scenario: "unheard-grant", Property: "linearizable", Because: because},
 			{Scenario: "unheard-grant", Property: "progress", Because: late},
 			{Scenario: "lost-release-reply", Property: "linearizable", Because: because},
+			{Scenario: "crossed", Property: "count", Faults: []string{"hold-request"}, Because: ownValue},
+			{Scenario: "crossed", Property: "linearizable", Faults: []string{"reset"}, Because: because},
+			{Scenario: "crossed", Property: "errors", Faults: []string{"reset"}, Because: because},
 		},
 		New: func(c *locktest.Client, name, owner string) lock.Locker {
 			mu := &mutex{c.Redis, name, owner, c.Lease, m}

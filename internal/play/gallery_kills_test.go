@@ -12,6 +12,8 @@ type kill struct {
 // which property. Most are caught by others as well; this is the one that is
 // about the mistake.
 var kills = map[string]kill{
+	"acquire-refused-after-first-write":  {"no-right-to-expire", checker.Linearizable},
+	"braces-share-a-queue":               {"names-in-braces", checker.Progress},
 	"cancelled-acquire-left-behind":      {"cancelled-acquire", checker.Progress},
 	"cancelled-reported-as-busy":         {"cancelled-acquire", checker.Linearizable},
 	"cancelled-wait-goes-on":             {"cancelled-acquire", checker.Progress},
@@ -45,6 +47,7 @@ var kills = map[string]kill{
 	"no-seconds-left-means-granted":      {"partitioned-holder", checker.Exclusion},
 	"no-try-after-subscribe":             {"slow-subscribe", checker.Progress},
 	"nothing-released-means-released":    {"clock-jump", checker.Errors},
+	"one-try-takes-all-the-time":         {"silent-connection", checker.Progress},
 	"patience-is-not-renewed":            {"lost-acquire-reply", checker.Fairness},
 	"processes-share-one-id":             {"contention", checker.Exclusion},
 	"queue-by-the-second":                {"contention", checker.Fairness},
@@ -56,6 +59,8 @@ var kills = map[string]kill{
 	"release-by-anyone":                  {"clock-jump", checker.Ownership},
 	"release-compares-prefix":            {"late-release", checker.Ownership},
 	"release-forgets-request":            {"lost-release-reply", checker.Linearizable},
+	"release-needs-channels":             {"no-channels", checker.Linearizable},
+	"release-needs-memory":               {"no-memory", checker.Errors},
 	"release-note-never-expires":         {"contention", checker.Cleanup},
 	"release-notes-wrong-request":        {"lost-release-reply", checker.Linearizable},
 	"release-of-nothing-succeeds":        {"clock-jump", checker.Errors},
@@ -82,11 +87,11 @@ var kills = map[string]kill{
 	"set-without-nx":                     {"contention", checker.Exclusion},
 	"subscription-never-closed":          {"woken-by-message", checker.Cleanup},
 	"take-back-by-anyone":                {"stale-grant", checker.Ownership},
-	"token-is-a-counter":                 {"fence-rollback", checker.Fencing},
 	"token-cached-in-lock":               {"contention", checker.Fencing},
 	"token-dies-with-lock":               {"contention", checker.Fencing},
 	"token-does-not-grow":                {"holder-pause", checker.ResourceSafe},
 	"token-is-a-clock":                   {"contention", checker.Fencing},
+	"token-is-a-counter":                 {"fence-rollback", checker.Fencing},
 	"token-minted-on-each-acquire":       {"reentrancy", checker.Fencing},
 	"transaction-without-watch":          {"check-then-delete", checker.Ownership},
 	"unconfirmed-acquire-kept":           {"unconfirmed-acquire", checker.Progress},

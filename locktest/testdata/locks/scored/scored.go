@@ -47,11 +47,15 @@ type Mutex struct {
 	Lease   time.Duration
 	Mistake string // a defect for tests; a right lock has none
 
-	until time.Time
+	attempts int
+	value    string // of the last attempt: a late request of an older one finds nothing
+	until    time.Time
 }
 
 // Lock takes the lock, and waits for it until ctx ends. It then returns [ErrTaken].
 func (m *Mutex) Lock(ctx context.Context) error {
+	m.attempts++
+	m.value = fmt.Sprintf("%s#%d", m.Owner, m.attempts)
 	for {
 		sent := time.Now()
 		granted, err := m.run(ctx, enter)
@@ -100,7 +104,7 @@ func (m *Mutex) Unlock(ctx context.Context) error {
 func (m *Mutex) run(ctx context.Context, script *redis.Script) (bool, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
-	return script.Run(ctx, m.Redis, []string{m.Name}, m.Owner, m.Lease.Milliseconds()).Bool()
+	return script.Run(ctx, m.Redis, []string{m.Name}, m.value, m.Lease.Milliseconds()).Bool()
 }
 
 // leaveSoon takes back what the server may have granted. If it fails, the lease ends it.
