@@ -6,4 +6,5 @@ import (
 	"github.com/holdfast-go/holdfast/locktest"
 )
 
-func TestRedislock(t *testing.T) { locktest.Run(t, Lock()) }
+// Crossed workloads show the causes on the page of redislock once more, after other faults.
+func TestRedislock(t *testing.T) { locktest.Run(t, Lock(), locktest.Crossed(0)) }

@@ -27,7 +27,6 @@ func Lock() locktest.Lock {
 		{Scenario: "unheard-grant", Property: "linearizable", Because: askedTwice},
 		{Scenario: "unheard-grant", Property: "errors", Because: askedTwice},
 		{Scenario: "cancelled-release", Property: "errors", Because: obedient},
-		{Scenario: "pause-in-acquire", Property: "linearizable", Because: lateIsTaken},
 		{Scenario: "refused-take-back", Property: "progress", Because: once},
 		{Scenario: "refused-take-back", Property: "linearizable", Because: askedTwice},
 		{Scenario: "refused-take-back", Property: "errors", Because: askedTwice},

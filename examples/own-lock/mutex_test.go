@@ -40,6 +40,9 @@ func TestMutex(t *testing.T) {
 			{Scenario: "late-own-release", Property: "resource", Because: ownValue},
 			{Scenario: "lost-release-reply", Property: "errors", Because: resent},
 			{Scenario: "lost-release-reply", Property: "linearizable", Because: resent},
+			{Scenario: "crossed", Property: "count", Faults: []string{"hold-request"}, Because: ownValue},
+			{Scenario: "crossed", Property: "errors", Faults: []string{"reset"}, Because: resent},
+			{Scenario: "crossed", Property: "linearizable", Faults: []string{"reset"}, Because: resent},
 		},
 		New: func(c *locktest.Client, name, owner string) lock.Locker {
 			m := ownlock.New(c.Redis, name, owner, c.Lease)
