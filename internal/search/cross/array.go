@@ -171,27 +171,36 @@ func (b *builder) next() row {
 	var best row
 	most := -1
 	for range candidates {
-		if r := b.candidate(); b.gain(r) > most {
+		if r := b.candidate(nil); b.gain(r) > most {
 			best, most = r, b.gain(r)
 		}
+	}
+	if most == 0 && len(b.open) > 0 { // what is left is not with the values that gain most
+		all := b.pairs()
+		return b.candidate(all[slices.IndexFunc(all, func(p pair) bool { return b.open[p] })][:])
 	}
 	return best
 }
 
-// candidate fills the features in a random order, that of the fault first. Each value is
-// one with the most new pairs, and then one that was used least.
-func (b *builder) candidate() row {
+// candidate fills the features in a random order, that of the fault first, after some
+// given values. Each value is one with the most new pairs, and then one that was used
+// least.
+func (b *builder) candidate(given []cell) row {
 	r := make(row, len(b.features))
 	for i := range r {
 		r[i] = unset
 	}
+	for _, c := range given {
+		r[c.feature] = c.value
+	}
 	last := len(r) - 1
 	order := append([]int{last}, b.rng.Perm(last)...)
+	order = slices.DeleteFunc(order, func(f int) bool { return r[f] != unset })
 	for _, f := range order {
 		values := b.rng.Perm(len(b.features[f].values))
 		values = slices.DeleteFunc(values, func(v int) bool { return !b.fits(r, cell{f, v}) })
 		if len(values) == 0 {
-			return b.candidate() // what was chosen before leaves no value here
+			return b.candidate(given) // what was chosen before leaves no value here
 		}
 		r[f] = slices.MinFunc(values, func(v, w int) int {
 			return cmp.Or(b.gainOf(r, cell{f, w})-b.gainOf(r, cell{f, v}), b.used[cell{f, v}]-b.used[cell{f, w}])

@@ -101,7 +101,7 @@ var work = []feature{
 			put: func(s *scenarios.Scenario) { s.Override["client-1"] = scenarios.Override{Close: ref(1300 * ms)} }},
 		{name: "a crash", put: func(s *scenarios.Scenario) {
 			on := &faults.Anchor{Moment: faults.Granted, Client: "client-1", Nth: 2}
-			s.Faults = append(s.Faults, faults.Spec{Fault: "crash", Target: faults.Names{"client-1"}, On: on, After: 110 * ms})
+			s.Faults = append(s.Faults, faults.CrashOf("client-1", on, 110*ms))
 		}},
 	}},
 	{"owner", []value{
@@ -132,32 +132,10 @@ func ref[T any](v T) *T { return &v }
 
 func reentrant(l *locks.Lock) bool { return l.Claims.Reentrant }
 
-// strike is a fault that meets a request of the first client, by the place of the request
-// among those of its kind.
+// strike is a fault that meets a request of the first client.
 type strike struct {
 	op    string // of the request
-	nth   int
 	fault faults.Spec
-	what  string // befalls the request
-}
-
-// befalls has the faults for each kind of request.
-var befalls = []struct {
-	what   string
-	moment string
-	fault  faults.Spec
-}{
-	{"is held back for a moment", faults.Received, faults.Spec{Fault: "hold-request", For: 700 * ms}},
-	{"is held back past the lease", faults.Received, faults.Spec{Fault: "hold-request", For: 6100 * ms}},
-	{"has a late answer", faults.Executed, faults.Spec{Fault: "hold-reply", For: 1300 * ms}},
-	{"has an answer past the lease", faults.Executed, faults.Spec{Fault: "hold-reply", For: 6100 * ms}},
-	{"breaks its connection", faults.Executed, faults.Spec{Fault: "reset"}},
-	{"is refused", faults.Received, faults.Spec{Fault: "refuse", For: 900 * ms}},
-	{"is cancelled", faults.Executed, faults.Spec{Fault: "cancel"}},
-	{"is the last before a pause", faults.Executed, faults.Spec{Fault: "pause", For: 6700 * ms}},
-	{"is the last before a partition", faults.Executed, faults.Spec{Fault: "partition", For: 1700 * ms}},
-	{"finds no script", faults.Received, faults.Spec{Fault: "script-flush"}},
-	{"is the last before a failover", faults.Executed, faults.Spec{Fault: "failover"}},
 }
 
 // roles are the requests that a fault may meet: the operation, and how many of them.
@@ -174,20 +152,19 @@ func strikes(l *locks.Lock) feature {
 			continue
 		}
 		for nth := 1; nth <= r.nth; nth++ {
-			for _, b := range befalls {
-				if b.fault.Fault == "cancel" && (!l.Claims.Cancels || r.op == "background" || r.op == "extend") {
+			for _, b := range faults.Befalls() {
+				if b.Spec.Traits().Cancels && (!l.Claims.Cancels || r.op == "background" || r.op == "extend") {
 					continue
 				}
-				spec := b.fault
-				spec.On = &faults.Anchor{Moment: b.moment, Client: "client-1", Op: r.op, Nth: nth}
+				spec := b.Spec
+				spec.On = &faults.Anchor{Moment: b.Moment, Client: "client-1", Op: r.op, Nth: nth}
 				spec.Target = faults.Names{"client-1"}
-				switch spec.Fault {
-				case "failover", "script-flush":
+				if b.OnNode() {
 					spec.Target = faults.Names{"node-1"}
 				}
-				s := &strike{r.op, nth, spec, b.what}
+				s := &strike{r.op, spec}
 				f.values = append(f.values, value{
-					name: fmt.Sprintf("request %d of %s %s", nth, r.op, b.what), strike: s,
+					name: fmt.Sprintf("request %d of %s %s", nth, r.op, b.What), strike: s,
 					put: func(to *scenarios.Scenario) { to.Faults = append(to.Faults, s.fault) },
 				})
 			}
