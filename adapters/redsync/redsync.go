@@ -34,9 +34,6 @@ func Lock() locktest.Lock {
 	return l
 }
 
-// lateIsTaken is the reason for refusals of a free lock.
-const lateIsTaken = "A grant that comes when its time is over is reported as \"lock already taken\", though the server had granted it to this very owner."
-
 // Majority is redsync on five independent primaries, of which it needs three.
 func Majority() locktest.Lock {
 	l := describe("redsync-5", "redsync on a majority of five primaries", 5)

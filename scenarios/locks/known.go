@@ -17,7 +17,7 @@ type Known struct {
 	Property checker.Property `json:"property" yaml:"property"`     // holdfast list properties shows them
 	Class    string           `json:"class,omitempty" yaml:"class"` // of an exclusion violation; empty for any
 	// Faults are the kinds of fault after which a crossed workload shows the violation.
-	Faults  []string `json:"faults,omitempty" yaml:"-"`
+	Faults  []string `json:"-" yaml:"-"`
 	Because string   `json:"because" yaml:"reason"` // with the tracker's number, if there is one
 	// Says is a part of what the verdict says; empty for any verdict. In a list, an entry
 	// with it needs no scenario and no lock. It then stands for one cause in all of them,
