@@ -51,7 +51,7 @@ func TestDocs(t *testing.T) {
 	for _, v := range []any{request{}, Hello{}, Access{}, reply{}, Ready{}, locks.Description{}, history.Claims{}, locks.Known{}, locks.BundledServers{}, locks.Drift{}} {
 		typ := reflect.TypeOf(v)
 		for i := range typ.NumField() {
-			if name, _, _ := strings.Cut(typ.Field(i).Tag.Get("json"), ","); name != "" {
+			if name, _, _ := strings.Cut(typ.Field(i).Tag.Get("json"), ","); name != "" && name != "-" {
 				words = append(words, name)
 			}
 		}
