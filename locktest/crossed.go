@@ -17,9 +17,9 @@ import (
 	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
 
-// defaultCrossed is the number of crossed workloads that Run plays for a lock on one
-// primary.
-const defaultCrossed = 1000
+// defaultCrossed is the number of crossed workloads that Run plays for a lock. Several
+// primaries are slow to play.
+func defaultCrossed(l *locks.Lock) int { return 1000 / (l.Groups * l.Groups) }
 
 // crossed plays crossed workloads. A subtest fails for each cause of a violation that the
 // lock could have avoided. It plays nothing if the caller chose the scenarios, or if the
@@ -27,7 +27,7 @@ const defaultCrossed = 1000
 func (r *runner) crossed(t *testing.T, known []Known) {
 	n := r.options.crossed
 	if n < 0 {
-		n = defaultCrossed / (r.tested.Groups * r.tested.Groups)
+		n = defaultCrossed(r.tested)
 		if testing.Short() {
 			n /= 10
 		}
@@ -74,7 +74,7 @@ func (r *runner) playCrossed(t *testing.T, rows cross.Array, known []Known) {
 			t.Error(f.saysCrossed(path))
 		})
 	}
-	if len(rows.Rows) >= defaultCrossed/(r.tested.Groups*r.tested.Groups) {
+	if len(rows.Rows) >= defaultCrossed(r.tested) {
 		e.found.outdated(t, known)
 	}
 	t.Logf("%d crossed workloads have %d of the %d pairs of features that go together; %d workloads have all", len(rows.Rows), rows.Covered, rows.Pairs, rows.Cover)

@@ -127,7 +127,7 @@ func (o *owners) readEvents(c keyspace.Change) []history.Event {
 		if x.is.Owner != x.was.Owner && x.is.Owner != "" && len(o.told) == 0 { // a lock that declares its owners declares all
 			o.noteStored(x.is.Owner, storedBy(c, x.lock))
 		}
-		s := &history.ServerEvent{Node: c.Node, Role: c.Role, Key: cmp.Or(c.Key, o.keys[x.lock]), Cause: c.Cause, Command: c.Command, By: c.By}
+		s := &history.ServerEvent{Node: c.Node, Role: c.Role, Key: cmp.Or(c.Key, o.holds.lock.Key(x.lock)), Cause: c.Cause, Command: c.Command, By: c.By}
 		s.Holder, s.Count, s.TTL = o.nameOf(x.lock, x.is.Owner), x.is.Count, rest(x.is, c.Now)
 		s.WasHolder, s.WasCount, s.WasTTL = o.nameOf(x.lock, x.was.Owner), x.was.Count, rest(x.was, c.Now)
 		events = append(events, history.Event{Kind: history.Server, Lock: x.lock, Server: s})

@@ -18,7 +18,6 @@ import (
 // owners maps the values that a lock stores on a server to its owners.
 type owners struct {
 	locks map[string]string // their names, as clients know them, by the key
-	keys  map[string]string // the key of each lock by its name
 	how   locks.Holder      // the key tells who holds the lock
 
 	mu    sync.Mutex
@@ -50,11 +49,11 @@ type stored struct {
 // NewOwners returns the owners of a scenario that is played with a lock.
 func NewOwners(s *scenarios.Scenario, l *locks.Lock) *owners {
 	o := &owners{
-		locks: map[string]string{}, keys: map[string]string{}, how: l.Holder(), holds: newHolds(l, s.Workload.Names()),
+		locks: map[string]string{}, how: l.Holder(), holds: newHolds(l, s.Workload.Names()),
 		name: map[string]string{}, called: map[calledBy]string{}, told: map[string]bool{}, unresolved: map[string]stored{}, elsewhere: map[string]bool{},
 	}
 	for _, name := range s.Workload.Names() {
-		o.locks[l.Key(name)], o.keys[name] = name, l.Key(name)
+		o.locks[l.Key(name)] = name
 	}
 	return o
 }
@@ -149,14 +148,14 @@ func (o *owners) ServerEvents(c keyspace.Change) []history.Event {
 		s.Holds = c.After.Type + ": " + c.After.String()
 		o.unclear = cmp.Or(o.unclear, c.After.Type)
 	}
-	for _, identity := range newcomers(c, before, after) {
-		o.noteStored(identity, storedBy(c, o.locks[c.Key]))
-	}
 	lock := o.locks[c.Key]
+	for _, identity := range newcomers(c, before, after) {
+		o.noteStored(identity, storedBy(c, lock))
+	}
 	s.Holder, s.Count = o.nameOf(lock, after), count
 	s.WasHolder, s.WasCount = o.nameOf(lock, before), wasCount
 	s.TTL, s.WasTTL = ttl(c.After, c.Now), ttl(c.Before, c.Now)
-	return []history.Event{{Kind: history.Server, Lock: o.locks[c.Key], Server: s}}
+	return []history.Event{{Kind: history.Server, Lock: lock, Server: s}}
 }
 
 // storedBy is the client whose command made a change. A late request belongs to the owner

@@ -1,7 +1,6 @@
 package play
 
 import (
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -121,9 +120,9 @@ func (o *owners) holdersOn(n traffic.NodeState) (all []Holder) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.holds != nil {
-		for _, name := range slices.Sorted(maps.Keys(o.keys)) {
+		for _, name := range slices.Sorted(slices.Values(o.holds.names)) {
 			if x := o.holds.on[copyOn{n.Name, name}]; x != nil && x.Owner != "" {
-				all = append(all, Holder{Node: n.Name, Key: o.keys[name], Owner: o.nameOf(name, x.Owner), Count: x.Count})
+				all = append(all, Holder{Node: n.Name, Key: o.holds.lock.Key(name), Owner: o.nameOf(name, x.Owner), Count: x.Count})
 			}
 		}
 		return all

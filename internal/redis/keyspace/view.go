@@ -3,7 +3,6 @@ package keyspace
 import (
 	"maps"
 	"slices"
-	"strconv"
 	"time"
 )
 
@@ -40,7 +39,7 @@ func (v View) Score(key, member string) float64 {
 	if i < 0 || i >= len(v.keys[key].Scores) {
 		return 0
 	}
-	score, err := strconv.ParseFloat(v.keys[key].Scores[i], 64)
+	score, err := parseScore(v.keys[key].Scores[i])
 	if err != nil {
 		return 0 // Read has formatted it from a number
 	}

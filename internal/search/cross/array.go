@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/holdfast-go/holdfast/internal/party"
 	"github.com/holdfast-go/holdfast/internal/random"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/scenarios/locks"
@@ -301,17 +302,15 @@ func (b *builder) scenario(r row, n int) *scenarios.Scenario {
 		s.Topology.Replicas = 1
 	}
 	s.Workload = scenarios.Workload{Holds: 2, Lease: lease, Wait: patient, Think: short, Rest: rest, Stagger: stagger}
-	rivals(s, func(o *scenarios.Override) { o.Holds, o.Think = ref(1), ref(short/2) })
+	rivals(s, func(o *scenarios.Override) { o.Holds, o.Think = new(1), new(short/2) })
 	for f, v := range r {
 		if b.features[f].values[v].put(s); v > 0 {
 			s.Title += fmt.Sprintf("; %s %s", b.features[f].name, b.features[f].values[v].name)
 		}
 	}
 	s.Title = "Crossed" + s.Title
-	for name := range s.Override {
-		if name > fmt.Sprintf("client-%d", s.Topology.Clients) {
-			delete(s.Override, name)
-		}
+	for n := s.Topology.Clients + 1; n <= 3; n++ {
+		delete(s.Override, party.Client(n))
 	}
 	return s
 }

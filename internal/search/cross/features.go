@@ -96,9 +96,9 @@ var work = []feature{
 	{"end", []value{
 		{name: "a release", put: plain},
 		{name: "a shutdown", can: func(l *locks.Lock) bool { return l.Claims.ShutsDown },
-			put: func(s *scenarios.Scenario) { s.Override["client-1"] = scenarios.Override{Shutdown: ref(true)} }},
+			put: func(s *scenarios.Scenario) { s.Override["client-1"] = scenarios.Override{Shutdown: new(true)} }},
 		{name: "a close", can: func(l *locks.Lock) bool { return l.Claims.Closes },
-			put: func(s *scenarios.Scenario) { s.Override["client-1"] = scenarios.Override{Close: ref(1300 * ms)} }},
+			put: func(s *scenarios.Scenario) { s.Override["client-1"] = scenarios.Override{Close: new(1300 * ms)} }},
 		{name: "a crash", put: func(s *scenarios.Scenario) {
 			on := &faults.Anchor{Moment: faults.Granted, Client: "client-1", Nth: 2}
 			s.Faults = append(s.Faults, faults.CrashOf("client-1", on, 110*ms))
@@ -118,17 +118,15 @@ var work = []feature{
 		{name: "nobody", put: plain},
 		{name: "a stream", put: func(s *scenarios.Scenario) {
 			s.Topology.Clients = 3
-			rivals(s, func(o *scenarios.Override) { o.Holds = ref(3) })
+			rivals(s, func(o *scenarios.Override) { o.Holds = new(3) })
 		}},
 	}},
 	{"wait of a rival", []value{
 		{name: "long", put: plain},
-		{name: "none", put: func(s *scenarios.Scenario) { rivals(s, func(o *scenarios.Override) { o.Wait = ref(0 * ms) }) }},
-		{name: "shorter than a hold", put: func(s *scenarios.Scenario) { rivals(s, func(o *scenarios.Override) { o.Wait = ref(brief) }) }},
+		{name: "none", put: func(s *scenarios.Scenario) { rivals(s, func(o *scenarios.Override) { o.Wait = new(0 * ms) }) }},
+		{name: "shorter than a hold", put: func(s *scenarios.Scenario) { rivals(s, func(o *scenarios.Override) { o.Wait = new(brief) }) }},
 	}},
 }
-
-func ref[T any](v T) *T { return &v }
 
 func reentrant(l *locks.Lock) bool { return l.Claims.Reentrant }
 
