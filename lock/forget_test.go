@@ -58,8 +58,9 @@ func TestClient_forgetsWhatIsLeftToTheLease(t *testing.T) {
 }
 
 // A client keeps nothing of 10,000 waiters for one lock, of 10,000 holds at once, and of
-// 100,000 names that were used once. The first crowd of
-// goroutines leaves their structures to the runtime, so the second one counts.
+// 100,000 names that were used once. A crowd leaves structures of its goroutines to the
+// runtime, and more of them the busier the machine is. What a client keeps grows with
+// every crowd.
 func TestClient_forgetsACrowd(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes some seconds")
@@ -93,10 +94,17 @@ func TestClient_forgetsACrowd(t *testing.T) {
 		})
 	}
 	play(100)
-	quiet := settledMemory(0)
-	play(100000)
-	if now := settledMemory(quiet + 1<<20); now > quiet+1<<20 {
-		t.Errorf("%d KB are in use, %d KB before", now>>10, quiet>>10)
+	before := settledMemory(0)
+	for tries := 3; ; tries-- {
+		play(100000)
+		now := settledMemory(before + 1<<20)
+		if now <= before+1<<20 {
+			return
+		}
+		if tries == 1 {
+			t.Fatalf("%d KB are in use, %d KB before the last crowd", now>>10, before>>10)
+		}
+		before = now
 	}
 }
 
