@@ -14,6 +14,7 @@ import (
 // at the return of the acquire that raised its hold count from 0 to 1.
 type Belief struct {
 	Owner, Client, Lock string
+	Mode                history.Mode `json:",omitempty"`
 	From, To            int64
 	// AcquireOp took the hold. EndOp is the operation that ended it, or 0.
 	AcquireOp, EndOp int64
@@ -46,29 +47,47 @@ func Beliefs(h *history.History) []Belief {
 	return t.beliefs
 }
 
-// Overlap is a time in which two owners both believed that they held one lock. A was
-// granted first.
+// Overlap is a time in which two owners both believed that they held one lock, and all who
+// did so together were more than it has room for. A was granted first.
 type Overlap struct {
 	A, B     *Belief
 	From, To int64
 }
 
 // Overlaps yields every overlap of beliefs, which are in the order of their starts. The
-// overlaps come in the order in which they began.
-func Overlaps(beliefs []Belief) iter.Seq[Overlap] {
+// overlaps come in the order in which they began, and those of one B together.
+func Overlaps(beliefs []Belief, claims history.Claims) iter.Seq[Overlap] {
 	return func(yield func(Overlap) bool) {
 		live := map[string][]*Belief{} // by lock, not over before the belief at hand
 		for i := range beliefs {
 			b := &beliefs[i]
 			live[b.Lock] = append(slices.DeleteFunc(live[b.Lock], func(a *Belief) bool { return a.To <= b.From }), b)
+			until := crowdedUntil(b, live[b.Lock], claims)
 			for _, a := range live[b.Lock] {
-				o := Overlap{A: a, B: b, From: b.From, To: min(a.To, b.To)}
+				o := Overlap{A: a, B: b, From: b.From, To: min(a.To, until)}
 				if a.Owner != b.Owner && o.From < o.To && !yield(o) {
 					return
 				}
 			}
 		}
 	}
+}
+
+// crowdedUntil is until when the beliefs that live at the start of the last one, and that
+// one, weigh more than the lock has room for. It is the start itself if they do not.
+func crowdedUntil(b *Belief, live []*Belief, claims history.Claims) int64 {
+	weight := claims.Weight(b.Mode)
+	if weight == claims.Capacity() {
+		return b.To // it has no room for anybody else
+	}
+	others := slices.DeleteFunc(slices.Clone(live), func(a *Belief) bool { return a.Owner == b.Owner })
+	slices.SortStableFunc(others, func(x, y *Belief) int { return cmp.Compare(y.To, x.To) }) // who stays longest first
+	for _, a := range others {
+		if weight += claims.Weight(a.Mode); weight > claims.Capacity() {
+			return min(a.To, b.To)
+		}
+	}
+	return b.From
 }
 
 // believers are the owners and their beliefs, which follow from their operations and
@@ -115,7 +134,7 @@ func beliefsOf(t *index, k ownerLock, all []Belief) []Belief {
 	begin := func(o *op) {
 		cur = &Belief{
 			Owner: o.owner, Client: o.client, Lock: o.lock, From: o.ret, AcquireOp: o.id,
-			Token: o.res.Token, Lease: o.args.Lease, Renewed: o.args.Renewed,
+			Mode: o.args.Mode, Token: o.res.Token, Lease: o.args.Lease, Renewed: o.args.Renewed,
 		}
 		count = max(o.res.Count, 1)
 	}
@@ -232,12 +251,15 @@ func (v *believers) beliefAt(k ownerLock, when int64) *Belief {
 	return nil
 }
 
-// nextBelief is the first belief of another owner on the lock of the ith one, after that
-// and before a time; or nil.
+// weight is the part of its lock that a belief takes.
+func (x *index) weight(b *Belief) int { return x.claims.Weight(b.Mode) }
+
+// nextBelief is the first belief of another owner on the lock of the ith one that has no
+// room beside that, after it and before a time; or nil.
 func (v *believers) nextBelief(i int, before int64) *Belief {
 	c := &v.beliefs[i]
 	for j := i + 1; j < len(v.beliefs) && v.beliefs[j].From < before; j++ {
-		if o := &v.beliefs[j]; o.Lock == c.Lock && o.Owner != c.Owner {
+		if o := &v.beliefs[j]; o.Lock == c.Lock && o.Owner != c.Owner && v.weight(o)+v.weight(c) > v.claims.Capacity() {
 			return o
 		}
 	}

@@ -2,9 +2,12 @@ package checker
 
 import (
 	"fmt"
+	"slices"
 	"sort"
+	"strings"
 
 	"github.com/holdfast-go/holdfast/checker/history"
+	"github.com/holdfast-go/holdfast/internal/english"
 )
 
 // Exclusion: No two owners hold the lock at once.
@@ -38,6 +41,7 @@ var exclusionProperty = property{
 // contradiction is a pair of beliefs that overlap, in the order of their grants.
 type contradiction struct {
 	first, second *Belief
+	others        []*Belief // that held a part of the lock as well, where two alone are not too many
 	length        int64
 	class         string
 	owed          int64  // when the first lease ended, where known
@@ -45,8 +49,8 @@ type contradiction struct {
 	why           string // it is inherent; empty where it is the lock's fault
 }
 
-// judgeExclusion finds two owners that both believed to hold the same lock, and
-// decides whose fault that is.
+// judgeExclusion finds owners that all believed to hold a lock which has no room for so
+// many, and decides whose fault that is.
 func judgeExclusion(t *trace) Verdict {
 	if t.claims.Nodes > 1 && 2*t.claims.Quorum <= t.claims.Nodes {
 		return violation(0, nil, "a hold needs %d of %d servers, so two owners can have one each at once", t.claims.Quorum, t.claims.Nodes)
@@ -54,27 +58,72 @@ func judgeExclusion(t *trace) Verdict {
 	var worst *contradiction
 	var longest int64
 	excused := 0
-	for o := range Overlaps(t.beliefs) {
-		longest = max(longest, o.To-o.From)
-		if worst != nil && worst.badness() == worstOverlap {
-			continue
+	var crowd []*contradiction // of one later belief
+	judge := func() {
+		if len(crowd) == 0 {
+			return
 		}
-		p := t.judgeOverlap(o)
-		if p.why != "" {
-			excused++
+		p := t.decisive(crowd)
+		for _, x := range crowd {
+			if x.why != "" && x.badness() <= p.badness() {
+				excused++
+			}
 		}
 		// Overlaps are in the order of the later grants, so the first of the worst is
 		// where it began.
 		if worst == nil || p.badness() > worst.badness() {
 			worst = p
 		}
+		crowd = crowd[:0]
 	}
+	var latest *Belief
+	for o := range Overlaps(t.beliefs, t.claims.Claims) {
+		longest = max(longest, o.To-o.From)
+		if o.B != latest {
+			judge()
+			latest = o.B
+		}
+		if worst == nil || worst.badness() < worstOverlap {
+			crowd = append(crowd, t.judgeOverlap(o))
+		}
+	}
+	judge()
 	if worst == nil {
 		return Verdict{Outcome: OutcomeOK}
 	}
 	v := inherently(worst.verdict(t), worst.why)
 	v.OverlapMS, v.Excused = ms(longest), excused
 	return v
+}
+
+// decisive is the overlap that decides whose fault a crowd is. The gravest overlaps come
+// first, and the one with which the lock has no more room is decisive. So the excuse of
+// one hold excuses one more, and not two.
+func (t *trace) decisive(crowd []*contradiction) *contradiction {
+	slices.SortStableFunc(crowd, func(p, q *contradiction) int { return q.badness() - p.badness() })
+	with := []*Belief{}
+	weight := 0
+	for i, p := range crowd {
+		if i == 0 {
+			with = append(with, p.first, p.second)
+		} else if a := p.first; slices.Contains(with, a) {
+			with = append(with, p.second)
+		} else {
+			with = append(with, a)
+		}
+		weight = 0
+		for _, b := range with {
+			weight += t.weight(b)
+		}
+		if weight > t.claims.Capacity() {
+			d := *p
+			d.others = slices.DeleteFunc(with, func(b *Belief) bool {
+				return b == p.first || b == p.second || weight-t.weight(b) > t.claims.Capacity()
+			})
+			return &d
+		}
+	}
+	return crowd[len(crowd)-1] // cannot be: all of them are too many
 }
 
 // badness orders overlaps: those that are the lock's fault first, then by class.
@@ -149,7 +198,7 @@ func (t *trace) blameOf(k ownerLock, when int64) blame {
 			place[c] = len(t.blamed[k])
 			t.blamed[k] = append(t.blamed[k], blame{belief: c})
 		}
-		for o := range Overlaps(t.beliefs) {
+		for o := range Overlaps(t.beliefs, t.claims.Claims) {
 			p := t.judgeOverlap(o)
 			for _, c := range []*Belief{p.first, p.second} {
 				b := &t.blamed[ownerLock{c.Owner, c.Lock}][place[c]]
@@ -186,7 +235,15 @@ func (p *contradiction) verdict(t *trace) Verdict {
 		words = fmt.Sprintf("%s was granted the lock at %s while %s still held it; without a server log nobody can say whether its lease had ended",
 			b.Owner, at(b.From), a.Owner)
 	}
-	v := violation(max(a.From, b.From), opIDs(t.op(a.AcquireOp), t.op(b.AcquireOp), t.op(a.EndOp)), "%s; both held it for %s", words, long(p.length))
+	ops, both := []*op{t.op(a.AcquireOp), t.op(b.AcquireOp), t.op(a.EndOp)}, "both"
+	if len(p.others) > 0 {
+		names := make([]string, len(p.others))
+		for i, x := range p.others {
+			names[i], ops = x.Owner, append(ops, t.op(x.AcquireOp))
+		}
+		both = fmt.Sprintf("with %s, %d owners of %s", strings.Join(names, " and "), len(names)+2, english.Count(t.claims.Capacity(), "permit"))
+	}
+	v := violation(max(a.From, b.From), opIDs(ops...), "%s; %s held it for %s", words, both, long(p.length))
 	v.Class = p.class
 	if p.server {
 		v = byServers(v)

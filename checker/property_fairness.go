@@ -65,6 +65,9 @@ func (j fairnessJudge) judge() Verdict {
 			if !granted || a.inv >= b.inv {
 				break
 			}
+			if a.args.Mode == history.Shared && b.args.Mode == history.Shared {
+				continue // readers may pass readers
+			}
 			if a.owner == b.owner || j.arrivalOf(a, answered) >= b.inv || !j.stillWaiting(a, b.ret) || b.res.Count > 1 {
 				continue
 			}

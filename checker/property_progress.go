@@ -45,9 +45,13 @@ func (j progressJudge) judge() Verdict {
 			return violation(n.Time, nil, "the lock panicked in %s at %s: %s", n.Client, at(n.Time), msg)
 		}
 	}
-	waits := map[string]*waiting{}
-	for _, l := range j.locks {
-		waits[l] = j.waitersOf(l)
+	waits := map[waitersKey]*waiting{}
+	waitOf := func(o *op) *waiting {
+		k := waitersKey{o.lock, j.claims.Weight(o.args.Mode)}
+		if waits[k] == nil {
+			waits[k] = j.waitersOf(k.lock, k.weight)
+		}
+		return waits[k]
 	}
 	for _, o := range j.ops {
 		v = earlier(v, j.judgeReturn(o))
@@ -56,8 +60,8 @@ func (j progressJudge) judge() Verdict {
 			v = earlier(v, j.judgeClose(o))
 			v = earlier(v, j.judgeTakenBack(o))
 			v = earlier(v, j.judgeWait(o))
-			v = earlier(v, j.judgeIdleWait(o, waits[o.lock]))
-			v = earlier(v, j.judgeSleep(o, waits[o.lock]))
+			v = earlier(v, j.judgeIdleWait(o, waitOf(o)))
+			v = earlier(v, j.judgeSleep(o, waitOf(o)))
 		}
 	}
 	return v
@@ -107,9 +111,15 @@ func (j progressJudge) waitEnd(o *op) int64 {
 	return min(o.ret, j.endTime, j.crashed.at(o.client))
 }
 
+// waitersKey stands for those who wait for one lock with one weight.
+type waitersKey struct {
+	lock   string
+	weight int
+}
+
 // waiting describes the obstacles of the waiters of one lock.
 type waiting struct {
-	believed busyTimes // when an owner believed that it held the lock
+	believed busyTimes // when owners believed that they held the lock, and it had no room
 	taken    busyTimes // when too few servers were free
 	lease    int64     // the longest that was asked for
 	// within is taken, by client, with the servers out of its reach as taken ones;
@@ -117,18 +127,21 @@ type waiting struct {
 	within map[string]*busyTimes
 }
 
-func (j progressJudge) waitersOf(lock string) *waiting {
-	w := &waiting{taken: merged(j.timesTaken(lock, nil)), within: map[string]*busyTimes{}}
-	believed := make([][2]int64, 0, len(j.ended[lock]))
+func (j progressJudge) waitersOf(lock string, weight int) *waiting {
+	w := &waiting{taken: merged(j.timesTaken(lock, weight, nil)), within: map[string]*busyTimes{}}
+	edges := make([]edge, 0, 2*len(j.ended[lock]))
+	believe := func(from, to int64, takes int) {
+		edges = append(edges, edge{from, "", takes}, edge{to, "", -takes})
+	}
 	for _, i := range j.ended[lock] {
-		believed = append(believed, [2]int64{j.beliefs[i].From, j.mayHoldUntil(&j.beliefs[i])})
+		believe(j.beliefs[i].From, j.mayHoldUntil(&j.beliefs[i]), j.weight(&j.beliefs[i]))
 	}
 	for _, o := range j.byLock[lock] {
 		if when, crashed := j.crashed[o.client]; crashed && o.f == history.Acquire && o.open() {
-			believed = append(believed, [2]int64{when, when}) // it may have been granted, and leave a lease of its own
+			believe(when, when, j.claims.Weight(o.args.Mode)) // it may have been granted, and leave a lease of its own
 		}
 		if granted, missed := j.missedGrant(o); missed {
-			believed = append(believed, [2]int64{granted, o.ret})
+			believe(granted, o.ret, j.claims.Weight(o.args.Mode))
 		}
 		if o.f == history.Acquire {
 			w.lease = max(w.lease, o.args.Lease)
@@ -139,7 +152,7 @@ func (j progressJudge) waitersOf(lock string) *waiting {
 			w.lease = max(w.lease, j.accountOf(k).longestExtension(0, never))
 		}
 	}
-	w.believed = merged(believed)
+	w.believed = merged(j.timesWithoutRoom(edges, weight, 0))
 	if !j.claims.Lease {
 		w.lease = j.claims.Session
 	}

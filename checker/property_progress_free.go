@@ -43,7 +43,7 @@ func (j progressJudge) withinReach(o *op, w *waiting) *busyTimes {
 	within, known := w.within[o.client]
 	if !known {
 		if cuts := j.timesUnreachable(o.client); len(cuts) > 0 {
-			times := merged(j.timesTaken(o.lock, cuts))
+			times := merged(j.timesTaken(o.lock, j.claims.Weight(o.args.Mode), cuts))
 			within = &times
 		}
 		w.within[o.client] = within
@@ -61,24 +61,24 @@ func (j progressJudge) timesUnreachable(client string) []edge {
 			continue
 		}
 		for _, group := range f.groups() {
-			cuts = append(cuts, edge{f.from, group, 1}, edge{plus(f.to, j.allow.healing), group, -1})
+			cuts = append(cuts, edge{f.from, group, j.claims.Capacity()}, edge{plus(f.to, j.allow.healing), group, -j.claims.Capacity()})
 		}
 	}
 	return cuts
 }
 
-// edge is a time at which one more or one fewer obstacle blocks a group of
-// servers.
+// edge is a time at which a group of servers has a weight more or less of obstacles.
 type edge struct {
 	t     int64
 	group string
 	d     int
 }
 
-// timesTaken lists the times in which too few servers were free to take the lock. More
-// groups than the lock can lose held it, or were unreachable by cuts. After a failover
-// replicas count as well, because clients may use one of them.
-func (j progressJudge) timesTaken(lock string, cuts []edge) [][2]int64 {
+// timesTaken lists the times in which too few servers had room for one more hold of a
+// weight. On more groups than the lock can lose it had none, or cuts made them
+// unreachable. After a failover replicas count as well, because clients may use one of
+// them.
+func (j progressJudge) timesTaken(lock string, weight int, cuts []edge) [][2]int64 {
 	failed := int64(never)
 	for _, f := range j.faults {
 		if f.replacesServer() {
@@ -93,20 +93,28 @@ func (j progressJudge) timesTaken(lock string, cuts []edge) [][2]int64 {
 			continue
 		}
 		from := min(j.countsUntil(s), s.to)
-		edges = append(edges, edge{from, s.group, 1}, edge{s.to, s.group, -1})
+		takes := j.weightOnServer(s)
+		edges = append(edges, edge{from, s.group, takes}, edge{s.to, s.group, -takes})
 	}
+	return j.timesWithoutRoom(edges, weight, j.claims.Nodes-j.claims.Quorum)
+}
+
+// timesWithoutRoom lists the times in which more groups than some can be spared had no
+// room for a hold of a weight. It sorts the edges.
+func (j progressJudge) timesWithoutRoom(edges []edge, weight, spare int) [][2]int64 {
 	slices.SortStableFunc(edges, func(a, b edge) int { return cmp.Compare(a.t, b.t) })
-	spare := j.claims.Nodes - j.claims.Quorum
+	room := j.claims.Capacity() - weight
 	held := map[string]int{}
 	groups, since := 0, int64(-1)
-	out := make([][2]int64, 0, len(spans))
+	out := make([][2]int64, 0, len(edges)/2)
 	for _, e := range edges {
 		before := held[e.group]
-		held[e.group] += e.d
-		if before == 0 && e.d > 0 {
+		now := before + e.d
+		held[e.group] = now
+		if before <= room && now > room {
 			groups++
 		}
-		if before == 1 && e.d < 0 {
+		if before > room && now <= room {
 			groups--
 		}
 		switch {
@@ -121,6 +129,16 @@ func (j progressJudge) timesTaken(lock string, cuts []edge) [][2]int64 {
 		out = append(out, [2]int64{since, never})
 	}
 	return out
+}
+
+// weightOnServer is the weight of the hold of a span. One of an unknown owner takes as
+// much as a hold can.
+func (j progressJudge) weightOnServer(s *span) int {
+	mode := history.Exclusive
+	if o := j.grantOf(s.holder, s.lock, s.from); o != nil && j.claims.ReadWrite {
+		mode = o.args.Mode
+	}
+	return j.claims.Weight(mode)
 }
 
 // countsUntil is when a hold on a server starts to count. Without a fault, a lock that was

@@ -24,19 +24,23 @@ var resourceProperty = property{
 type resourceJudge struct{ *trace }
 
 // judge finds writes that overwrote another value than their writer had
-// read: the update in between is lost. A fenced resource must also refuse a token
+// read: the update in between is lost. A reader that reads twice must not see one either. A fenced resource must also refuse a token
 // older than one that it has accepted.
 func (j resourceJudge) judge() Verdict {
 	writes := make([]*op, 0, len(j.ops))
+	uses := make([]*op, 0, len(j.ops)) // that go by what their owner has read before
 	for _, o := range j.ops {
 		if o.f == history.Write && o.kind == history.OK {
 			writes = append(writes, o)
+		}
+		if o.kind == history.OK && (o.f == history.Write || o.f == history.Read && o.args.Base != 0) {
+			uses = append(uses, o)
 		}
 	}
 	v := Verdict{Outcome: OutcomeOK}
 	var worst *op
 	lost, excused := 0, 0
-	for _, w := range writes {
+	for _, w := range uses {
 		if w.res.Value == w.args.Base {
 			continue
 		}
@@ -53,9 +57,11 @@ func (j resourceJudge) judge() Verdict {
 	if worst != nil {
 		v = inherently(j.lostUpdate(worst, writes), v.Inherent)
 		v.Excused = excused
-		if lost > 1 {
+		switch {
+		case worst.f == history.Read:
+		case lost > 1:
 			v.Reason = english.Count(lost, "update") + " lost; the first: " + v.Reason
-		} else {
+		default:
 			v.Reason = "1 update lost: " + v.Reason
 		}
 		return v
@@ -125,6 +131,10 @@ func (j resourceJudge) lostUpdate(w *op, writes []*op) Verdict {
 		if o != w && o.lock == w.lock && o.args.Value == w.res.Value && o.inv <= w.ret && (between == nil || o.ret > between.ret) {
 			between = o
 		}
+	}
+	if w.f == history.Read {
+		return violation(w.ret, opIDs(read, w), "%s had read %d and, under the same hold, read %d at %s: somebody wrote meanwhile",
+			w.owner, w.args.Base, w.res.Value, at(w.ret))
 	}
 	if between == nil {
 		return violation(w.ret, opIDs(read, w), "%s had read %d and overwrote %d with %d at %s",

@@ -160,7 +160,13 @@ func newServerLog(x *index, f *faultLog) *serverLog {
 // at the next change that ends it or at the end of its TTL, whichever is first.
 // After a fault on the server's clock only the change counts.
 func (g *serverLog) indexSpans() {
-	type place struct{ node, key string }
+	type place struct{ node, key, holder string } // a mutex has one place, whoever holds it
+	placeOf := func(c *change, holder string) place {
+		if g.claims.Capacity() == 1 {
+			holder = ""
+		}
+		return place{c.Node, c.Key, holder}
+	}
 	type holding struct {
 		span    int // the open one, -1 for none
 		expires int64
@@ -182,7 +188,10 @@ func (g *serverLog) indexSpans() {
 	places := map[place]*holding{}
 	for i := range g.changes {
 		c := &g.changes[i]
-		p := place{c.Node, c.Key}
+		if left := places[placeOf(c, c.was)]; left != nil && c.ends() {
+			closeAt(left, c.t)
+		}
+		p := placeOf(c, c.holder)
 		h := places[p]
 		if h == nil {
 			h = &holding{span: -1}

@@ -16,6 +16,10 @@ type Claims struct {
 	LostSign  bool `json:"lost_sign,omitempty"`  // a holder is notified when its hold is lost
 	TakesBack bool `json:"takes_back,omitempty"` // an acquire that ends without a grant leaves nothing behind
 	Extends   bool `json:"extends,omitempty"`    // an owner can prolong its hold
+	ReadWrite bool `json:"read_write,omitempty"` // readers share the lock, and a writer has it alone
+
+	// Permits is the number of holds at once of a semaphore; 0 is 1, for a mutex.
+	Permits int `json:"permits,omitempty"`
 
 	// The rest decides what a scenario can ask of the lock; see [Claims.Judged].
 
@@ -50,18 +54,43 @@ func (Claims) Names() []string {
 func (c Claims) Has(name string) bool {
 	for i, n := range (Claims{}).Names() {
 		if n == name {
-			return reflect.ValueOf(c).Field(i).Bool()
+			return !reflect.ValueOf(c).Field(i).IsZero()
 		}
 	}
 	return false
 }
 
-// Common returns the claims that both locks make.
-func (c Claims) Common(other Claims) Claims {
-	both := reflect.ValueOf(&c).Elem()
-	for i := range both.NumField() {
-		both.Field(i).SetBool(both.Field(i).Bool() && reflect.ValueOf(other).Field(i).Bool())
+// Everything is the capacity of a lock for readers and writers: each reader weighs 1, and
+// a writer weighs as much as the lock has.
+const Everything = 1 << 20
+
+// Capacity is the sum of the weights of the holds that the lock can have at once: 1 for a
+// mutex.
+func (c Claims) Capacity() int {
+	if c.ReadWrite {
+		return Everything
 	}
+	return max(c.Permits, 1)
+}
+
+// Weight is the part of the capacity that a hold takes in a mode.
+func (c Claims) Weight(mode Mode) int {
+	if c.ReadWrite && mode != Shared {
+		return Everything
+	}
+	return 1
+}
+
+// Common returns the claims that both locks make. Two semaphores have the permits of the
+// one that has fewer.
+func (c Claims) Common(other Claims) Claims {
+	both, fewer := reflect.ValueOf(&c).Elem(), min(c.Permits, other.Permits)
+	for i := range both.NumField() {
+		if reflect.ValueOf(other).Field(i).IsZero() {
+			both.Field(i).SetZero()
+		}
+	}
+	c.Permits = fewer
 	return c
 }
 

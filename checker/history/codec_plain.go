@@ -94,6 +94,8 @@ func (p *plainReader) readArgs(a *Args) bool {
 			return 4, p.int(&a.Base)
 		case "token":
 			return 5, p.uint(&a.Token)
+		case "mode":
+			return 6, p.text((*string)(&a.Mode))
 		}
 		return 0, false
 	})

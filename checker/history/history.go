@@ -160,8 +160,19 @@ func (e *Event) Began() int64 {
 	return e.Time
 }
 
+// Mode is the way in which an owner asks for a lock.
+type Mode string
+
+// The modes. A lock that is not for readers and writers has only the first.
+const (
+	Exclusive Mode = ""
+	Shared    Mode = "shared" // of a reader
+)
+
 // Args are the arguments of an operation. Durations are in nanoseconds.
 type Args struct {
+	// Mode is that of an acquire.
+	Mode Mode `json:"mode,omitempty"`
 	// Lease is the requested lease of an acquire or an extension; 0 if the lock
 	// has none.
 	Lease int64 `json:"lease,omitempty"`

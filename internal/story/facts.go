@@ -76,7 +76,7 @@ func NewFacts(h *history.History) *Facts {
 	f.Invalid = f.Beliefs == nil && slices.ContainsFunc(h.Events, func(e history.Event) bool {
 		return e.Kind == history.OK && e.F == history.Acquire
 	})
-	f.Overlaps = slices.Collect(checker.Overlaps(f.Beliefs))
+	f.Overlaps = slices.Collect(checker.Overlaps(f.Beliefs, f.History.Header.Claims.Claims))
 	f.findRoles()
 	f.findHandoffs()
 	return f
