@@ -140,7 +140,7 @@ func (s *state) tryAgain(op context.Context, q *waiting) bool {
 		return !q.once && s.rest(op, nil, t.pttl)
 	case failed:
 		// An outage ends no wait in which a server has answered before.
-		if (q.refusal == nil || !t.transient) && !says(t.err, notNow) {
+		if (q.refusal == nil || !t.transient) && !s.c.isNotNow(t.err) {
 			return false
 		}
 	}
@@ -181,7 +181,7 @@ func (s *state) reason(ctx, op context.Context, q *waiting, done, unknown bool) 
 	}
 	var refusal redis.Error
 	switch {
-	case why == nil && done && says(err, notNow) && errors.As(err, &refusal):
+	case why == nil && done && s.c.isNotNow(err) && errors.As(err, &refusal):
 		return because("acquire lock", ErrRefused, refusal) // it is certain by now
 	case why == nil && (!unknown || errors.Is(err, ErrUnknown)):
 		return err
@@ -264,7 +264,7 @@ func (s *state) try(ctx context.Context, q *waiting) attempt {
 
 	sent := time.Now()
 	isEnough := func(tries int, err error) bool {
-		return q.refusal == nil && tries >= unsentTries && r.isUnsent() && (q.once || !says(err, notNow))
+		return q.refusal == nil && tries >= unsentTries && r.isUnsent() && (q.once || !s.c.isNotNow(err))
 	}
 	reply, err := persist(ctx, s.c, sent.Add(s.c.cfg.unlockTimeout), isEnough, func(ctx context.Context) (acquireReply, error) {
 		return s.sendAcquire(ctx, r)
