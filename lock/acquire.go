@@ -298,6 +298,7 @@ func (s *state) try(ctx context.Context, q *waiting) attempt {
 	if err := ctx.Err(); err != nil { // the caller may not look at a grant any more
 		return attempt{err: err, takeBack: r}
 	}
+	s.expire()
 	return s.enterHold(r, q, cur, reply, sent)
 }
 
