@@ -107,14 +107,12 @@ func (s *state) wait(ctx, op context.Context, q *waiting, hasty bool) (Grant, *h
 	s.c.mu.Lock()
 	copied := s.late && s.cur == nil
 	s.c.mu.Unlock()
-	done := true
-	if r := q.last.takeBack; r != nil {
-		done = s.takeBack(r, hasty)
-	} else if queued || copied {
-		done = s.takeBack(&request{lease: q.lease, count: 1}, hasty)
+	r := q.last.takeBack
+	if r == nil && (queued || copied) {
+		r = &request{lease: q.lease, count: 1}
 	}
-	unknown := !done && (q.last.takeBack != nil || queued || copied)
-	return Grant{}, nil, s.reason(ctx, op, q, done, unknown)
+	done := r == nil || s.takeBack(r, hasty)
+	return Grant{}, nil, s.reason(ctx, op, q, done)
 }
 
 // tryAgain makes an attempt and waits for a reason to make another. It returns false if
@@ -163,8 +161,8 @@ func (s *state) tryAgain(op context.Context, q *waiting) bool {
 }
 
 // reason returns the error of an acquire that ends without a grant. done means that no
-// request of it has an effect any more, unknown that one may have.
-func (s *state) reason(ctx, op context.Context, q *waiting, done, unknown bool) error {
+// request of it has an effect any more.
+func (s *state) reason(ctx, op context.Context, q *waiting, done bool) error {
 	err, why := q.last.err, q.refusal
 	closed := s.c.life.Err() != nil
 	switch {
@@ -174,7 +172,7 @@ func (s *state) reason(ctx, op context.Context, q *waiting, done, unknown bool) 
 		why = ctx.Err()
 	case closed:
 		why = ErrClosed
-	case op.Err() == nil && err != nil && (!unknown || errors.Is(err, ErrUnknown)):
+	case op.Err() == nil && err != nil && (done || errors.Is(err, ErrUnknown)):
 		return err
 	case why == nil && q.last.takeBack != nil && done && s.c.cfg.acks > 0:
 		why = ErrAcks // the wait has ended before the replicas confirmed
@@ -183,9 +181,9 @@ func (s *state) reason(ctx, op context.Context, q *waiting, done, unknown bool) 
 	switch {
 	case why == nil && done && s.c.isNotNow(err) && errors.As(err, &refusal):
 		return because("acquire lock", ErrRefused, refusal) // it is certain by now
-	case why == nil && (!unknown || errors.Is(err, ErrUnknown)):
+	case why == nil && (done || errors.Is(err, ErrUnknown)):
 		return err
-	case !unknown:
+	case done:
 		return why
 	case ctx.Err() != nil || closed:
 		return errors.Join(why, ErrUnknown)

@@ -376,7 +376,6 @@ func (s *state) fairRequest(r *request) (keys []string, args func(*write) []any)
 		first, place = s.place.first, millis(s.c.placeLease())
 	}
 	keys = append(keys, s.names.note(s.field))
-	return keys, func(w *write) []any {
-		return append(slices.Clone(shared), s.field, w, first, millis(r.lease), place, s.c.fairChannel(s.names))
-	}
+	more := []any{first, millis(r.lease), place, s.c.fairChannel(s.names)}
+	return keys, func(w *write) []any { return slices.Concat(shared, []any{s.field, w}, more) }
 }

@@ -171,8 +171,7 @@ func isMigrating(err error) bool { return redis.HasErrorPrefix(err, "TRYAGAIN") 
 
 func isNoScript(err error) bool { return redis.HasErrorPrefix(err, "NOSCRIPT") }
 
-// acquireAndWait sends the script and WAIT over one connection, because WAIT
-// concerns the writes of its own connection.
+// acquireAndWait sends the script and WAIT over one connection, whose writes WAIT concerns.
 func (c *Client) acquireAndWait(ctx context.Context, script *redis.Script, keys []string, args func(*write) []any, r *request) (acquireReply, error) {
 	node := redis.Cmdable(c.rdb)
 	cluster, ok := c.rdb.(*redis.ClusterClient)
