@@ -107,14 +107,12 @@ func (s *state) wait(ctx, op context.Context, q *waiting, hasty bool) (Grant, *h
 	s.c.mu.Lock()
 	copied := s.late && s.cur == nil
 	s.c.mu.Unlock()
-	done := true
-	if r := q.last.takeBack; r != nil {
-		done = s.takeBack(r, hasty)
-	} else if queued || copied {
-		done = s.takeBack(&request{lease: q.lease, count: 1}, hasty)
+	r := q.last.takeBack
+	if r == nil && (queued || copied) {
+		r = &request{lease: q.lease, count: 1}
 	}
-	unknown := !done && (q.last.takeBack != nil || queued || copied)
-	return Grant{}, nil, s.reason(ctx, op, q, done, unknown)
+	done := r == nil || s.takeBack(r, hasty)
+	return Grant{}, nil, s.reason(ctx, op, q, done)
 }
 
 // tryAgain makes an attempt and waits for a reason to make another. It returns false if
@@ -140,7 +138,7 @@ func (s *state) tryAgain(op context.Context, q *waiting) bool {
 		return !q.once && s.rest(op, nil, t.pttl)
 	case failed:
 		// An outage ends no wait in which a server has answered before.
-		if (q.refusal == nil || !t.transient) && !says(t.err, notNow) {
+		if (q.refusal == nil || !t.transient) && !s.c.isNotNow(t.err) {
 			return false
 		}
 	}
@@ -163,8 +161,8 @@ func (s *state) tryAgain(op context.Context, q *waiting) bool {
 }
 
 // reason returns the error of an acquire that ends without a grant. done means that no
-// request of it has an effect any more, unknown that one may have.
-func (s *state) reason(ctx, op context.Context, q *waiting, done, unknown bool) error {
+// request of it has an effect any more.
+func (s *state) reason(ctx, op context.Context, q *waiting, done bool) error {
 	err, why := q.last.err, q.refusal
 	closed := s.c.life.Err() != nil
 	switch {
@@ -174,18 +172,18 @@ func (s *state) reason(ctx, op context.Context, q *waiting, done, unknown bool) 
 		why = ctx.Err()
 	case closed:
 		why = ErrClosed
-	case op.Err() == nil && err != nil && (!unknown || errors.Is(err, ErrUnknown)):
+	case op.Err() == nil && err != nil && (done || errors.Is(err, ErrUnknown)):
 		return err
 	case why == nil && q.last.takeBack != nil && done && s.c.cfg.acks > 0:
 		why = ErrAcks // the wait has ended before the replicas confirmed
 	}
 	var refusal redis.Error
 	switch {
-	case why == nil && done && says(err, notNow) && errors.As(err, &refusal):
+	case why == nil && done && s.c.isNotNow(err) && errors.As(err, &refusal):
 		return because("acquire lock", ErrRefused, refusal) // it is certain by now
-	case why == nil && (!unknown || errors.Is(err, ErrUnknown)):
+	case why == nil && (done || errors.Is(err, ErrUnknown)):
 		return err
-	case !unknown:
+	case done:
 		return why
 	case ctx.Err() != nil || closed:
 		return errors.Join(why, ErrUnknown)
@@ -264,7 +262,7 @@ func (s *state) try(ctx context.Context, q *waiting) attempt {
 
 	sent := time.Now()
 	isEnough := func(tries int, err error) bool {
-		return q.refusal == nil && tries >= unsentTries && r.isUnsent() && (q.once || !says(err, notNow))
+		return q.refusal == nil && tries >= unsentTries && r.isUnsent() && (q.once || !s.c.isNotNow(err))
 	}
 	reply, err := persist(ctx, s.c, sent.Add(s.c.cfg.unlockTimeout), isEnough, func(ctx context.Context) (acquireReply, error) {
 		return s.sendAcquire(ctx, r)
@@ -298,6 +296,7 @@ func (s *state) try(ctx context.Context, q *waiting) attempt {
 	if err := ctx.Err(); err != nil { // the caller may not look at a grant any more
 		return attempt{err: err, takeBack: r}
 	}
+	s.expire()
 	return s.enterHold(r, q, cur, reply, sent)
 }
 

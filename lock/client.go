@@ -208,14 +208,9 @@ const deadlineSlack = time.Millisecond
 // deadline of ctx. So the failure counts as the end of ctx, whichever timer fires
 // first. The error stays, because it may say that no server got the request.
 func awaitEnd(ctx context.Context, err error) {
-	if err == nil {
-		return
-	}
 	var failure net.Error
-	if !errors.As(err, &failure) || !failure.Timeout() {
-		return
-	}
-	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < deadlineSlack {
+	timeout := errors.As(err, &failure) && failure.Timeout()
+	if deadline, ok := ctx.Deadline(); timeout && ok && time.Until(deadline) < deadlineSlack {
 		<-ctx.Done()
 	}
 }

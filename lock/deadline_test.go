@@ -18,7 +18,7 @@ type hasty struct{ net.Conn }
 
 func (h hasty) SetReadDeadline(t time.Time) error {
 	if !t.IsZero() {
-		t = t.Add(-time.Microsecond)
+		t = t.Add(-900 * time.Microsecond)
 	}
 	return h.Conn.SetReadDeadline(t)
 }
@@ -55,24 +55,35 @@ func TestDeadline_isTheContextsErrorThoughTheConnectionTimesOutFirst(t *testing.
 			return err
 		},
 	} {
-		for _, connected := range []bool{false, true} {
+		last := 2500 * time.Millisecond // within the last try
+		if name == "TTL" {
+			last = 4900 * time.Millisecond
+		}
+		for i := range 8 {
+			connected, known, timeout := i%2 == 1, i%4 < 2, 300*time.Millisecond
+			if i >= 4 {
+				timeout = last
+			}
 			t.Run(name, func(t *testing.T) {
 				inBubble(t, func(t *testing.T, w *world) {
-					rdb := open(w)
+					rdb := redis.UniversalClient(open(w))
+					if !known {
+						rdb = wrapped{rdb}
+					}
 					c := w.clientOn(rdb)
 					if connected {
 						rdb.Ping(t.Context())
 					}
 					w.hung.Store(true)
 					defer w.hung.Store(false)
-					ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+					ctx, cancel := context.WithTimeout(t.Context(), timeout)
 					defer cancel()
 					err := do(ctx, c)
 					if !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, lock.ErrRefused) {
-						t.Errorf("connected %v: got %v, want the error of the context", connected, err)
+						t.Errorf("connected %v, known %v, %v: got %v, want the error of the context", connected, known, timeout, err)
 					}
 					if sent := connected && name != "TTL"; errors.Is(err, lock.ErrUnknown) != sent {
-						t.Errorf("connected %v: got %v; the request was sent: %v", connected, err, sent)
+						t.Errorf("connected %v, known %v: got %v; the request was sent: %v", connected, known, err, sent)
 					}
 				})
 			})

@@ -112,18 +112,65 @@ func TestExtend_stopsWithTheLoss(t *testing.T) {
 	}
 }
 
-// The answer to an extension arrives at the instant of the deadline. The hold is lost,
-// whatever comes first: the answer, or the timer of the client.
+// The answer to an extension or to a nested acquire arrives at the instant of the deadline.
+// The hold is lost, whatever comes first: the answer, or the timer of the client.
 func TestExtend_answeredAtTheDeadline(t *testing.T) {
+	for name, prolong := range map[string]func(context.Context, *lock.Reentrant) error{
+		"Extend": func(ctx context.Context, l *lock.Reentrant) error { return l.Extend(ctx, time.Minute) },
+		"Lock": func(ctx context.Context, l *lock.Reentrant) error {
+			_, err := l.Lock(ctx, lock.Lease(time.Minute))
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, w *world) {
+				w.loadScripts()
+				c := w.client()
+				for i := range 50 { // the order at one instant is by chance
+					l := c.NewLock(fmt.Sprint("orders ", i), "a")
+					g := must[lock.Grant](t)(l.Lock(t.Context(), lock.Lease(time.Second)))
+					lost := l.Lost()
+					time.Sleep(time.Until(g.Until) - w.latency())
+					wantErr(t, name, prolong(t.Context(), l), lock.ErrLost)
+					if !closed(lost) || l.Remaining() != 0 {
+						t.Errorf("the hold goes on for %v", l.Remaining())
+					}
+				}
+			})
+		})
+	}
+}
+
+// The answer to a renewal arrives at the instant of the deadline. The hold is lost, whatever
+// comes first: the answer, or the timer of the client. The renewed lock is free again soon.
+func TestWatchdog_answeredAtTheDeadline(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
+		w.loadScripts()
 		c := w.client()
 		for i := range 50 { // the order at one instant is by chance
-			h := must[*lock.Hold](t)(c.Acquire(t.Context(), fmt.Sprint("orders ", i), lock.Lease(time.Second)))
-			time.Sleep(time.Until(h.Deadline()) - w.latency())
-			wantErr(t, "extend", h.Extend(t.Context(), time.Minute), lock.ErrLost)
-			if !closed(h.Lost()) || !h.Deadline().IsZero() {
+			name := fmt.Sprint("orders ", i)
+			h := must[*lock.Hold](t)(c.Acquire(t.Context(), name))
+			deadline := h.Deadline()
+			w.answers(func(p *server.Peer, cmd string, args ...string) bool {
+				if (entry{cmd: cmd, args: args}).renews() != name {
+					return false
+				}
+				left := time.Until(deadline)
+				if left > 2*time.Second {
+					p.WriteError("ERR not yet")
+					return true
+				}
+				time.Sleep(left)
+				return false
+			})
+			time.Sleep(time.Until(deadline) + 10*time.Millisecond)
+			if !closed(h.Lost()) {
 				t.Errorf("the hold goes on until %v", h.Deadline())
 			}
+			if w.server.Exists(name) {
+				t.Error("the renewal keeps a lost lock from others")
+			}
+			wantErr(t, "release", h.Release(t.Context()), lock.ErrLost)
 		}
 	})
 }

@@ -367,8 +367,8 @@ func (l *line) look() (pttl time.Duration) {
 }
 
 // fairRequest returns the keys and arguments of an acquire of the fair lock.
-func (s *state) fairRequest(r *request) (keys []string, args []any) {
-	keys, args = fairKeys(s.c, s.names)
+func (s *state) fairRequest(r *request) (keys []string, args func(*write) []any) {
+	keys, shared := fairKeys(s.c, s.names)
 	s.c.mu.Lock()
 	defer s.c.mu.Unlock()
 	first, place := r.serial, int64(0)
@@ -376,5 +376,6 @@ func (s *state) fairRequest(r *request) (keys []string, args []any) {
 		first, place = s.place.first, millis(s.c.placeLease())
 	}
 	keys = append(keys, s.names.note(s.field))
-	return keys, append(args, s.field, r, first, millis(r.lease), place, s.c.fairChannel(s.names))
+	more := []any{first, millis(r.lease), place, s.c.fairChannel(s.names)}
+	return keys, func(w *write) []any { return slices.Concat(shared, []any{s.field, w}, more) }
 }

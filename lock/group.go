@@ -1,6 +1,7 @@
 package lock
 
 import (
+	"cmp"
 	"context"
 	crand "crypto/rand"
 	"errors"
@@ -234,10 +235,8 @@ func (g *Group) acquire(ctx context.Context, a Acquire, forever bool) (*GroupHol
 	if len(g.members) == 0 {
 		return nil, errors.New("lock: a group without members")
 	}
-	if a.Lease != 0 {
-		if err := checkLease(a.Lease, groupLeaseMin); err != nil {
-			return nil, err
-		}
+	if err := checkLease(cmp.Or(a.Lease, groupLeaseMin), groupLeaseMin); err != nil {
+		return nil, err
 	}
 	waits := forever || a.Wait > 0
 	end := time.Now().Add(a.Wait)

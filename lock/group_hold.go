@@ -244,16 +244,12 @@ const giveBackGrace = 500 * time.Millisecond
 
 // giveBack releases all members after a failed round, and returns the unknown outcomes.
 func (h *GroupHold) giveBack(ctx context.Context) error {
-	h.mu.Lock()
-	h.ended = true
-	h.mu.Unlock()
 	var unclear []error
 	for _, err := range h.releaseMembers(context.WithoutCancel(ctx), giveBackGrace, 0) {
 		if errors.Is(err, ErrUnknown) {
 			unclear = append(unclear, err)
 		}
 	}
-	h.end(ErrNotHeld)
 	return errors.Join(unclear...)
 }
 

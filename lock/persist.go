@@ -35,6 +35,13 @@ func says(err error, prefixes []string) bool {
 	return slices.ContainsFunc(prefixes, func(prefix string) bool { return redis.HasErrorPrefix(err, prefix) })
 }
 
+// isNotNow reports whether an error ends no wait. In a cluster that is so where another server
+// may answer, too: the Redis client follows only a few redirections, and goes on from there.
+func (c *Client) isNotNow(err error) bool {
+	_, cluster := c.rdb.(*redis.ClusterClient)
+	return says(err, notNow) || cluster && says(err, notHere)
+}
+
 // isTransient reports whether another try of a request may succeed.
 func isTransient(err error) bool {
 	var refusal redis.Error

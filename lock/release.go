@@ -43,10 +43,9 @@ func (s *state) takeBack(r *request, hasty bool) (confirmed bool) {
 	if hasty {
 		return false
 	}
-	timer := time.NewTimer(s.c.cfg.grace())
 	select {
 	case confirmed = <-done:
-	case <-timer.C:
+	case <-time.After(s.c.cfg.grace()):
 	}
 	return confirmed
 }

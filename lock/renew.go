@@ -128,6 +128,9 @@ func (c *Client) renewAt(batch []*renewal) {
 		}
 	}
 	cancel()
+	for _, r := range batch {
+		r.s.expire() // what is over by the clock is over, though its timer may run only later
+	}
 	var after []func()
 	c.mu.Lock()
 	now := time.Now()

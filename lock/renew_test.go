@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/alicebob/miniredis/v2/server"
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
 
@@ -317,5 +318,39 @@ func TestWatchdog_requestsToACluster(t *testing.T) {
 			t.Errorf("%d pipelines to renew 20 locks on two nodes", n)
 		}
 		c.Close()
+	})
+}
+
+// One renewal prolongs a lock whose hold has ended, and another one finds a loss. The first
+// lock is given back, and the server does not answer that. Work under the second one ends
+// without a wait for that answer.
+func TestWatchdog_aLossDoesNotWaitForAGiveBack(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		c := w.client()
+		first, second := must[*lock.Hold](t)(c.Acquire(ctx, "a")), must[*lock.Hold](t)(c.Acquire(ctx, "b"))
+		deadline := first.Deadline()
+		if err := second.Extend(ctx, time.Hour); err != nil {
+			t.Fatal(err)
+		}
+		w.answers(func(p *server.Peer, cmd string, args ...string) bool {
+			switch left := time.Until(deadline); {
+			case (entry{cmd: cmd, args: args}).renews() == "":
+				return false
+			case left > 2*time.Second:
+				p.WriteError("ERR not yet")
+				return true
+			default:
+				w.server.Del("b")
+				time.Sleep(left)
+				w.hung.Store(true)
+				return false
+			}
+		})
+		<-second.Context().Done()
+		if d := time.Since(deadline); !closed(first.Lost()) || d != 0 {
+			t.Errorf("the work ended %v after the answer; the first hold is lost: %v", d, closed(first.Lost()))
+		}
+		w.hung.Store(false)
 	})
 }

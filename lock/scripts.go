@@ -86,10 +86,18 @@ type request struct {
 	underway atomic.Int32 // goroutines that may still write it
 }
 
+// write is a request as an argument of a command. The Redis client of a cluster sends the
+// command again after an error, such as a redirection, and the command then has that error.
+type write struct {
+	*request
+	cmd *redis.Cmd
+}
+
 // MarshalBinary implements [encoding.BinaryMarshaler].
-func (r *request) MarshalBinary() ([]byte, error) {
-	r.open.Add(1)
-	return strconv.AppendUint(nil, r.serial, 10), nil
+func (w *write) MarshalBinary() ([]byte, error) {
+	w.answered().SetErr(nil) // it counts once
+	w.open.Add(1)
+	return strconv.AppendUint(nil, w.serial, 10), nil
 }
 
 // String implements [fmt.Stringer], for hooks that print commands.
@@ -102,12 +110,12 @@ func (r *request) isUnsent() bool { return r.open.Load() == 0 && r.underway.Load
 func (r *request) isCopied() bool { return r.open.Load() > 1 || r.underway.Load() > 0 }
 
 // answered records the answer to the last write.
-func (r *request) answered(cmd *redis.Cmd) *redis.Cmd {
+func (w *write) answered() *redis.Cmd {
 	var refusal redis.Error
-	if errors.As(cmd.Err(), &refusal) {
-		r.open.Add(-1)
+	if errors.As(w.cmd.Err(), &refusal) {
+		w.open.Add(-1)
 	}
-	return cmd
+	return w.cmd
 }
 
 // sendAcquire runs the acquire script, with WAIT, in one round trip.
@@ -121,7 +129,7 @@ func (s *state) sendAcquire(ctx context.Context, r *request) (acquireReply, erro
 			keys = append(keys, token)
 		}
 	}
-	args := []any{s.field, r, r.hold, r.count, millis(r.lease), retention}
+	args := func(w *write) []any { return []any{s.field, w, r.hold, r.count, millis(r.lease), retention} }
 	if s.fair {
 		script = c.script(fairAcquireScript)
 		keys, args = s.fairRequest(r)
@@ -132,19 +140,27 @@ func (s *state) sendAcquire(ctx context.Context, r *request) (acquireReply, erro
 		if c.cfg.acks > 0 {
 			return c.acquireAndWait(ctx, script, keys, args, r)
 		}
-		cmd := evaluate(ctx, c.rdb, script, keys, args, r)
+		process := func(_ redis.Pipeliner, cmd *redis.Cmd) { _ = c.rdb.Process(ctx, cmd) }
+		cmd := evaluate(ctx, c.rdb, script, keys, args, r, process)
 		if !s.fair && len(keys) == 2 && isMigrating(cmd.Err()) {
-			cmd = evaluate(ctx, c.rdb, script, keys[:1], args, r)
+			cmd = evaluate(ctx, c.rdb, script, keys[:1], args, r, process)
 		}
 		return parseAcquire(cmd)
 	})
 }
 
-// evaluate runs a script, which it loads if the server does not have it.
-func evaluate(ctx context.Context, rdb redis.Scripter, script *redis.Script, keys []string, args []any, r *request) *redis.Cmd {
-	cmd := r.answered(script.EvalSha(ctx, rdb, keys, args...))
+// evaluate runs a script, which it loads if the server does not have it. It makes the command
+// in a pipeline, and send sends that or the command alone.
+func evaluate(ctx context.Context, rdb redis.Cmdable, script *redis.Script, keys []string, args func(*write) []any, r *request, send func(redis.Pipeliner, *redis.Cmd)) *redis.Cmd {
+	one := func(eval func(context.Context, redis.Scripter, []string, ...any) *redis.Cmd) *redis.Cmd {
+		pipe, w := rdb.Pipeline(), &write{request: r}
+		w.cmd = eval(ctx, pipe, keys, args(w)...)
+		send(pipe, w.cmd)
+		return w.answered()
+	}
+	cmd := one(script.EvalSha)
 	if isNoScript(cmd.Err()) {
-		cmd = r.answered(script.Eval(ctx, rdb, keys, args...))
+		cmd = one(script.Eval)
 	}
 	return cmd
 }
@@ -155,42 +171,27 @@ func isMigrating(err error) bool { return redis.HasErrorPrefix(err, "TRYAGAIN") 
 
 func isNoScript(err error) bool { return redis.HasErrorPrefix(err, "NOSCRIPT") }
 
-// acquireAndWait sends the script and WAIT over one connection, because WAIT
-// concerns the writes of its own connection.
-func (c *Client) acquireAndWait(ctx context.Context, script *redis.Script, keys []string, args []any, r *request) (acquireReply, error) {
+// acquireAndWait sends the script and WAIT over one connection, whose writes WAIT concerns.
+func (c *Client) acquireAndWait(ctx context.Context, script *redis.Script, keys []string, args func(*write) []any, r *request) (acquireReply, error) {
+	node := redis.Cmdable(c.rdb)
 	cluster, ok := c.rdb.(*redis.ClusterClient)
-	if !ok {
-		return c.acquireAndWaitAt(ctx, c.rdb, script, keys, args, r)
-	}
-	// WAIT has no key: left to itself it would go to any node.
-	master, err := cluster.MasterForKey(ctx, keys[0])
-	if err != nil {
-		return acquireReply{}, err
-	}
-	reply, err := c.acquireAndWaitAt(ctx, master, script, keys, args, r)
-	if redis.HasErrorPrefix(err, "MOVED") { // the client of one node follows no redirection, but the next try does
-		cluster.ReloadState(ctx)
-	}
-	return reply, err
-}
-
-// acquireAndWaitAt is acquireAndWait on one server.
-func (c *Client) acquireAndWaitAt(ctx context.Context, node redis.Cmdable, script *redis.Script, keys []string, args []any, r *request) (acquireReply, error) {
-	send := func(eval func(p redis.Pipeliner) *redis.Cmd) (acquireReply, error) {
-		pipe := node.Pipeline()
-		cmd := eval(pipe)
-		wait := pipe.Do(ctx, "wait", c.cfg.acks, millis(c.cfg.acksTimeout))
-		_, _ = pipe.Exec(ctx) // each command has its own error
-		reply, err := parseAcquire(r.answered(cmd))
-		if err != nil || reply.kind != replyGranted {
-			return reply, err
+	if ok { // WAIT has no key: left to itself it would go to any node.
+		master, err := cluster.MasterForKey(ctx, keys[0])
+		if err != nil {
+			return acquireReply{}, err
 		}
-		reply.acked, err = wait.Int()
-		return reply, err
+		node = master
 	}
-	reply, err := send(func(p redis.Pipeliner) *redis.Cmd { return script.EvalSha(ctx, p, keys, args...) })
-	if isNoScript(err) {
-		reply, err = send(func(p redis.Pipeliner) *redis.Cmd { return script.Eval(ctx, p, keys, args...) })
+	var wait *redis.Cmd
+	reply, err := parseAcquire(evaluate(ctx, node, script, keys, args, r, func(pipe redis.Pipeliner, _ *redis.Cmd) {
+		wait = pipe.Do(ctx, "wait", c.cfg.acks, millis(c.cfg.acksTimeout))
+		_, _ = pipe.Exec(ctx) // each command has its own error
+	}))
+	switch {
+	case err == nil && reply.kind == replyGranted:
+		reply.acked, err = wait.Int()
+	case ok && redis.HasErrorPrefix(err, "MOVED"): // the client of one node follows no redirection, but the next try does
+		cluster.ReloadState(ctx)
 	}
 	return reply, err
 }

@@ -142,6 +142,7 @@ func (h *hub) left(w *waiter, granted bool) (last bool) {
 	}
 	if len(rest) == 0 {
 		delete(h.waiters, w.channel)
+		delete(h.fresh, w.channel)
 		if h.conn != nil && h.conn.sent[w.channel] {
 			h.idle[w.channel] = time.Now()
 		}
@@ -294,7 +295,6 @@ func (h *hub) connect() error {
 	h.mu.Lock()
 	h.conn = conn
 	for _, ch := range channels {
-		delete(h.fresh, ch)
 		if len(h.waiters[ch]) == 0 { // it has left meanwhile
 			h.idle[ch] = time.Now()
 		}

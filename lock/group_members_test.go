@@ -1,0 +1,109 @@
+package lock_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/holdfast-go/holdfast/lock"
+)
+
+// Two of five servers are no majority, because two owners could have two each. Three are one.
+func TestRedLock_majority(t *testing.T) {
+	for others, want := range map[int]error{2: nil, 3: lock.ErrBusy} {
+		inBubbles(t, 5, func(t *testing.T, s *servers) {
+			for _, w := range s.worlds[:others] {
+				w.occupy("orders")
+			}
+			_, err := lock.NewRedLock(options(1), s.members()...).TryAcquire(t.Context())
+			if !errors.Is(err, want) {
+				t.Errorf("others have %d of 5 members: %v, want %v", others, err, want)
+			}
+		})
+	}
+}
+
+// Two of three servers do not answer. The error says so, and not that somebody else has the
+// lock, nor that the context of the caller has ended.
+func TestRedLock_mostAreStopped(t *testing.T) {
+	inBubbles(t, 3, func(t *testing.T, s *servers) {
+		for _, w := range s.worlds[1:] {
+			w.hung.Store(true)
+		}
+		_, err := lock.NewRedLock(options(1), s.members()...).TryAcquire(t.Context())
+		wantErr(t, "acquire", err, lock.ErrUnknown)
+		if errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("the context of the call has not ended: %v", err)
+		}
+		for _, member := range []string{"member 1", "member 2"} {
+			if !strings.Contains(err.Error(), member) {
+				t.Errorf("%q does not name %s", err, member)
+			}
+		}
+		for _, w := range s.worlds[1:] {
+			w.hung.Store(false)
+		}
+	})
+}
+
+// No connection to any server comes about until the caller's context ends. Nothing was sent,
+// so the error has no doubt about the outcome.
+func TestRedLock_contextEndsBeforeTheConnection(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		var members []lock.Member
+		for i := range 3 {
+			rdb := w.redis(func(o *redis.Options) {
+				o.Dialer = func(context.Context, string, string) (net.Conn, error) {
+					time.Sleep(time.Second)
+					return nil, errDown
+				}
+			})
+			members = append(members, lock.Member{Client: w.clientOn(rdb), Name: fmt.Sprint("orders ", i)})
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		defer cancel()
+		_, err := lock.NewRedLock(options(1), members...).Acquire(ctx)
+		wantErr(t, "acquire", err, context.DeadlineExceeded)
+		if errors.Is(err, lock.ErrUnknown) {
+			t.Errorf("nothing was sent: %v", err)
+		}
+		time.Sleep(time.Minute) // the connections are given up
+	})
+}
+
+// A server was lost after the acquire, and another one never had the hold. The rest is no
+// majority, so the work was not protected to its end.
+func TestRedLock_releaseFindsTooFew(t *testing.T) {
+	inBubbles(t, 3, func(t *testing.T, s *servers) {
+		s.worlds[0].occupy("orders")
+		h := must[*lock.GroupHold](t)(lock.NewRedLock(options(1), s.members()...).TryAcquire(t.Context()))
+		s.worlds[1].server.Del("orders")
+		wantErr(t, "release", h.Release(t.Context()), lock.ErrLost)
+	})
+}
+
+// A nested Lock refuses a lease of which the allowance for drift leaves nothing, as the outer
+// one does. It counts as no hold.
+func TestGroup_nestedLeaseTooShort(t *testing.T) {
+	inBoth(t, func(t *testing.T, s *servers, g *lock.Group, _ int) {
+		tooShort := func() {
+			t.Helper()
+			before := s.held()
+			if _, err := g.Lock(t.Context(), lock.Lease(2*time.Millisecond)); err == nil || s.held() != before {
+				t.Errorf("a lease of 2ms: %v, %d members are held, and %d were before", err, s.held(), before)
+			}
+		}
+		tooShort()
+		must[lock.Grant](t)(g.Lock(t.Context(), lock.Lease(3*time.Second)))
+		tooShort()
+		if n := must[int](t)(g.Unlock(t.Context())); n != 0 {
+			t.Errorf("%d holds remain", n)
+		}
+	})
+}
