@@ -212,7 +212,7 @@ NOT_OK = awk -F '|' '!/^\| /{ print; next } { for (i = 3; i < NF; i++) if ($$i !
 
 # The locks of each LIBRARY in every scenario on real servers, as a table in its page
 # of docs/findings. An adapter that is not built is left out, in words.
-LIBRARY ?= redsync redislock rueidislock go-zero redisson node-redlock redis-py etcd
+LIBRARY ?= redsync redislock rueidislock go-zero redisson node-redlock redis-semaphore redis-py python-redis-lock pottery etcd
 findings: adapters
 	@$(BUILT); worst=0; \
 	play() { \
@@ -230,10 +230,18 @@ findings: adapters
 	play rueidislock --adapter adapters/bin/holdfast-golocks --lock rueidislock --accept adapters/rueidislock/accepted.yaml; \
 	play go-zero --adapter adapters/gozero/holdfast-gozero --time-scale 1 --accept adapters/gozero/accepted.yaml; \
 	play redisson --adapter adapters/jvm/holdfast-redisson --workers 4 --accept adapters/jvm/accepted.yaml; \
-	play node-redlock --adapter adapters/node/holdfast-node-redlock --accept adapters/node/accepted.yaml; \
-	play redis-py --adapter adapters/python/holdfast-redis-py --accept adapters/python/accepted.yaml; \
+	play node-redlock --adapter adapters/node/holdfast-node-redlock --lock node-redlock,node-redlock-3,node-redlock-using --accept adapters/node/accepted.yaml; \
+	play redis-semaphore --adapter adapters/node/holdfast-node-redlock --lock redis-semaphore,redis-semaphore-3 --accept adapters/node/accepted.yaml; \
+	play redis-py --adapter adapters/python/holdfast-redis-py --lock redis-py,redis-py-no-timeout --accept adapters/python/accepted.yaml; \
+	play python-redis-lock --adapter adapters/python/holdfast-redis-py --lock python-redis-lock,python-redis-lock-renewed,python-redis-lock-no-expire --time-scale 1 --accept adapters/python/accepted.yaml; \
+	play pottery --adapter adapters/python/holdfast-redis-py --lock pottery,pottery-3 --accept adapters/python/accepted.yaml; \
 	play etcd --adapter adapters/etcd/holdfast-etcd --accept adapters/etcd/accepted.yaml; \
 	exit $$worst
+
+# Bugs that people reported, in the version that had them and in the one that mended them.
+.PHONY: reported
+reported: adapters
+	scripts/reported
 
 # Locks on other systems beside one on Redis, in docs/systems.md. SYSTEMS chooses
 # locks by name. A system whose servers are not installed is left out, in words.
