@@ -207,8 +207,10 @@ adapters:
 	@if command -v python3 >/dev/null 2>&1; then cd adapters/python && python3 -m venv .venv && .venv/bin/pip install -q -r requirements.txt; \
 	else echo "adapters/python: skipped, it needs Python 3"; fi
 
-# The rows of a matrix in Markdown, without those in which every cell is ok or does not apply.
-NOT_OK = awk -F '|' '!/^\| /{ print; next } { for (i = 3; i < NF; i++) if ($$i !~ /^ *(✓|–)? *$$/) { print; next } }'
+# The rows of a matrix in Markdown, without those in which every cell is ok or does not apply, and
+# without what follows it: the marks, which docs/findings/README.md explains, and the verdicts.
+NOT_OK = awk -F '|' '/^\| scenario \| lock / { rest = 1 } /^([0-9]+ runs: |✓)/ || rest && /^\|/ { next } \
+	!/^\| /{ print; next } { for (i = 3; i < NF; i++) if ($$i !~ /^ *(✓|–)? *$$/) { print; next } }'
 
 # The locks of each LIBRARY in every scenario on real servers, as a table in its page
 # of docs/findings. An adapter that is not built is left out, in words.
@@ -221,7 +223,8 @@ findings: adapters
 		if ! out=$$("$$dir/holdfast" adapter describe -- $$2 2>&1); then echo "$$lib is left out: $$out"; return 0; fi; \
 		set -- run --world live "$$@"; \
 		{ printf '    holdfast %s\n\n' "$$*"; "$$dir/holdfast" "$$@" --format markdown --out "$$dir/$$lib" || code=$$?; } >"$$dir/whole"; \
-		$(NOT_OK) "$$dir/whole" >"$$dir/table"; \
+		sed -n '/^| scenario | lock /,$$p' "$$dir/whole"; \
+		$(NOT_OK) "$$dir/whole" | cat -s >"$$dir/table"; \
 		case $$code in 0|1|3) $(FILL) "$$page" >"$$dir/page" && cp "$$dir/page" "$$page";; esac; \
 		test $$code -le $$worst || worst=$$code; \
 	}; \

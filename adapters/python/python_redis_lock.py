@@ -10,6 +10,8 @@ from redis_lock import Lock, NotAcquired, NotExpirable
 from failure import Failure
 from servers import connect
 
+SOCKET_TIMEOUT = 60  # in seconds: a BLPOP that waits for longer than that fails
+
 _SECOND = int(1e9)
 _COMMON = {
     "version": version("python-redis-lock"),
@@ -49,8 +51,7 @@ def opened(known, hello, scale):
     what closes the connections."""
     claims = known["claims"]
     expire = hello["lease_ns"] / 1e9 if claims.get("lease") else None
-    # A BLPOP that waits for longer than the timeout of its socket fails.
-    (client,), close = connect(hello["redis"], scale, socket_timeout=None)
+    (client,), close = connect(hello["redis"], scale, socket_timeout=SOCKET_TIMEOUT)
     return lambda lock: Owner(client, lock, expire, bool(claims.get("renewal"))), close
 
 

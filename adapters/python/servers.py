@@ -17,9 +17,9 @@ from redis.sentinel import Sentinel
 
 def connect(access, scale, primaries=1, socket_timeout=DEFAULT_SOCKET_TIMEOUT):
     """Returns clients of the first primaries, connected, and a function that
-    closes all their connections. A socket_timeout of None is none."""
+    closes all their connections."""
     timeouts = {
-        "socket_timeout": socket_timeout and socket_timeout * scale,
+        "socket_timeout": socket_timeout * scale,
         "socket_connect_timeout": DEFAULT_SOCKET_CONNECT_TIMEOUT * scale,
     }
     clients, others = _clients(access, scale, primaries, timeouts)
