@@ -207,12 +207,14 @@ adapters:
 	@if command -v python3 >/dev/null 2>&1; then cd adapters/python && python3 -m venv .venv && .venv/bin/pip install -q -r requirements.txt; \
 	else echo "adapters/python: skipped, it needs Python 3"; fi
 
-# The rows of a matrix in Markdown, without those in which every cell is ok or does not apply.
-NOT_OK = awk -F '|' '!/^\| /{ print; next } { for (i = 3; i < NF; i++) if ($$i !~ /^ *(✓|–)? *$$/) { print; next } }'
+# The rows of a matrix in Markdown, without those in which every cell is ok or does not apply, and
+# without what follows it: the marks, which docs/findings/README.md explains, and the verdicts.
+NOT_OK = awk -F '|' '/^\| scenario \| lock / { rest = 1 } /^([0-9]+ runs: |✓)/ || rest && /^\|/ { next } \
+	!/^\| /{ print; next } { for (i = 3; i < NF; i++) if ($$i !~ /^ *(✓|–)? *$$/) { print; next } }'
 
 # The locks of each LIBRARY in every scenario on real servers, as a table in its page
 # of docs/findings. An adapter that is not built is left out, in words.
-LIBRARY ?= redsync redislock rueidislock go-zero redisson node-redlock redis-py etcd
+LIBRARY ?= redsync redislock rueidislock go-zero redisson node-redlock redis-semaphore redis-py python-redis-lock pottery etcd
 findings: adapters
 	@$(BUILT); worst=0; \
 	play() { \
@@ -221,7 +223,8 @@ findings: adapters
 		if ! out=$$("$$dir/holdfast" adapter describe -- $$2 2>&1); then echo "$$lib is left out: $$out"; return 0; fi; \
 		set -- run --world live "$$@"; \
 		{ printf '    holdfast %s\n\n' "$$*"; "$$dir/holdfast" "$$@" --format markdown --out "$$dir/$$lib" || code=$$?; } >"$$dir/whole"; \
-		$(NOT_OK) "$$dir/whole" >"$$dir/table"; \
+		sed -n '/^| scenario | lock /,$$p' "$$dir/whole"; \
+		$(NOT_OK) "$$dir/whole" | cat -s >"$$dir/table"; \
 		case $$code in 0|1|3) $(FILL) "$$page" >"$$dir/page" && cp "$$dir/page" "$$page";; esac; \
 		test $$code -le $$worst || worst=$$code; \
 	}; \
@@ -230,10 +233,18 @@ findings: adapters
 	play rueidislock --adapter adapters/bin/holdfast-golocks --lock rueidislock --accept adapters/rueidislock/accepted.yaml; \
 	play go-zero --adapter adapters/gozero/holdfast-gozero --time-scale 1 --accept adapters/gozero/accepted.yaml; \
 	play redisson --adapter adapters/jvm/holdfast-redisson --workers 4 --accept adapters/jvm/accepted.yaml; \
-	play node-redlock --adapter adapters/node/holdfast-node-redlock --accept adapters/node/accepted.yaml; \
-	play redis-py --adapter adapters/python/holdfast-redis-py --accept adapters/python/accepted.yaml; \
+	play node-redlock --adapter adapters/node/holdfast-node-redlock --lock node-redlock,node-redlock-3,node-redlock-using --accept adapters/node/accepted.yaml; \
+	play redis-semaphore --adapter adapters/node/holdfast-node-redlock --lock redis-semaphore,redis-semaphore-3 --accept adapters/node/accepted.yaml; \
+	play redis-py --adapter adapters/python/holdfast-redis-py --lock redis-py,redis-py-no-timeout --accept adapters/python/accepted.yaml; \
+	play python-redis-lock --adapter adapters/python/holdfast-redis-py --lock python-redis-lock,python-redis-lock-renewed,python-redis-lock-no-expire --time-scale 1 --accept adapters/python/accepted.yaml; \
+	play pottery --adapter adapters/python/holdfast-redis-py --lock pottery,pottery-3 --accept adapters/python/accepted.yaml; \
 	play etcd --adapter adapters/etcd/holdfast-etcd --accept adapters/etcd/accepted.yaml; \
 	exit $$worst
+
+# Bugs that people reported, in the version that had them and in the one that mended them.
+.PHONY: reported
+reported: adapters
+	scripts/reported
 
 # Locks on other systems beside one on Redis, in docs/systems.md. SYSTEMS chooses
 # locks by name. A system whose servers are not installed is left out, in words.

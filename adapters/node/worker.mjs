@@ -1,13 +1,16 @@
-// node-redlock as a worker: it speaks holdfast-worker/1 on its standard input
+// Locks of Node as a worker: it speaks holdfast-worker/1 on its standard input
 // and output, as docs/adapter-protocol.md has it.
 
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { Failure } from "./failure.mjs";
-import { descriptions, milliseconds, open } from "./locks.mjs";
+import * as redlock from "./redlock.mjs";
+import * as semaphore from "./semaphore.mjs";
+import { milliseconds } from "./times.mjs";
 
 const protocol = "holdfast-worker/1";
+const libraries = [redlock, semaphore];
 
 console.log = console.info = console.error; // standard output is for messages
 
@@ -30,15 +33,17 @@ function ownerOf({ lock: name, thread }) {
 }
 
 const requests = {
-  describe: () => ({ protocol, locks: descriptions }),
+  describe: () => ({ protocol, locks: libraries.flatMap((l) => l.descriptions) }),
 
   async hello({ hello }) {
     if (hello.protocol !== protocol) throw new Failure(["unsupported"], `this process speaks ${protocol}`);
-    lock = await open(hello);
+    const library = libraries.find((l) => l.descriptions.some((d) => d.name === hello.lock));
+    if (!library) throw new Error(`there is no lock ${JSON.stringify(hello.lock)} here`);
+    lock = await library.open(hello);
     return { protocol, name: hello.lock, version: lock.version };
   },
 
-  identity: () => ({}), // node-redlock stores a random value for each hold
+  identity: () => ({}), // the locks store a random value for each hold
 
   async acquire(r) {
     if (r.canceled) throw new Failure(["canceled"], "the call was cancelled before it began");
@@ -70,9 +75,9 @@ const requests = {
     return { hold: entry.hold, lost: entry.owner.isLost() };
   },
 
-  cancel: () => ({}), // node-redlock has nothing like it: the operation runs on
+  cancel: () => ({}), // only an acquire of redis-semaphore has something like it: the operation runs on
 
-  close: () => ({}), // nor has it anything to close but its connections
+  close: () => ({}), // there is nothing to close but connections
 
   async finish(r) {
     await lock.disconnect();

@@ -15,21 +15,26 @@ from redis.retry import Retry
 from redis.sentinel import Sentinel
 
 
-def connect(access, scale):
-    """Returns a client of the first primary, connected, and a function that
-    closes all its connections."""
-    client, *others = _clients(access, scale)
-    client.ping()
+def connect(access, scale, primaries=1, socket_timeout=DEFAULT_SOCKET_TIMEOUT):
+    """Returns clients of the first primaries, connected, and a function that
+    closes all their connections."""
+    timeouts = {
+        "socket_timeout": socket_timeout * scale,
+        "socket_connect_timeout": DEFAULT_SOCKET_CONNECT_TIMEOUT * scale,
+    }
+    clients, others = _clients(access, scale, primaries, timeouts)
+    for client in clients:
+        client.ping()
 
     def close():
-        for c in [client, *others]:
+        for c in [*clients, *others]:
             c.close()
 
-    return client, close
+    return clients, close
 
 
-def _clients(access, scale):
-    """Returns the client, and what else has connections for it."""
+def _clients(access, scale, primaries, timeouts):
+    """Returns the clients, and what else has connections for them."""
     addresses = {_address(a): _address(to) for a, to in access.get("map", {}).items()}
 
     def mapped(address):
@@ -38,28 +43,21 @@ def _clients(access, scale):
     if access.get("cluster"):
         nodes = [ClusterNode(*_address(a)) for a in access["primaries"]]
         client = RedisCluster(
-            startup_nodes=nodes, address_remap=mapped, retry=_retry(scale), **_timeouts(scale)
+            startup_nodes=nodes, address_remap=mapped, retry=_retry(scale), **timeouts
         )
         _map_redirections(client.nodes_manager, mapped)
-        return [client]
+        return [client], []
     if access.get("sentinels"):
         sentinels = _MappedSentinel(
             [_address(a) for a in access["sentinels"]],
-            sentinel_kwargs={"retry": _retry(scale), **_timeouts(scale)},
-            **_timeouts(scale),
+            sentinel_kwargs={"retry": _retry(scale), **timeouts},
+            **timeouts,
         )
         sentinels.mapped = mapped
         # master_for gives its connections no retry, as Redis() does.
-        return [sentinels.master_for(access["masters"][0]), sentinels]
-    host, port = _address(access["primaries"][0])
-    return [Redis(host, port, retry=_retry(scale), **_timeouts(scale))]
-
-
-def _timeouts(scale):
-    return {
-        "socket_timeout": DEFAULT_SOCKET_TIMEOUT * scale,
-        "socket_connect_timeout": DEFAULT_SOCKET_CONNECT_TIMEOUT * scale,
-    }
+        return [sentinels.master_for(name) for name in access["masters"][:primaries]], [sentinels]
+    addresses = [_address(a) for a in access["primaries"][:primaries]]
+    return [Redis(host, port, retry=_retry(scale), **timeouts) for host, port in addresses], []
 
 
 def _retry(scale):

@@ -1,4 +1,4 @@
-"""redis-py's Lock as a worker: it speaks holdfast-worker/1 on its standard input
+"""Locks of Python as a worker: it speaks holdfast-worker/1 on its standard input
 and output, as docs/adapter-protocol.md has it."""
 
 import json
@@ -9,9 +9,13 @@ import threading
 import time
 import traceback
 
+import pottery_redlock
+import python_redis_lock
+import redis_py
 from failure import Failure
-from locks import DESCRIPTIONS, SLEEP, Owner
-from servers import connect
+
+LIBRARIES = [redis_py, python_redis_lock, pottery_redlock]
+DESCRIPTIONS = [d for library in LIBRARIES for d in library.DESCRIPTIONS]
 
 PROTOCOL = "holdfast-worker/1"
 
@@ -66,7 +70,7 @@ class OwnerThread(threading.Thread):
             raise Failure("canceled", "the call was cancelled before it began")
         lease = self._owner.acquire(r.get("wait_ns", 0) / 1e9, r.get("lease_ns", 0) / 1e9)
         self._hold = r["id"]
-        return {"count": 1, "lease_ns": int((lease or 0) * 1e9), "hold": r["id"]}
+        return {"count": 1, "lease_ns": int((lease or 0) * 1e9), "renewed": self._owner.renewed, "hold": r["id"]}
 
     def _release(self, r):
         self._hold = None
@@ -91,7 +95,7 @@ class OwnerThread(threading.Thread):
 class Worker:
     def __init__(self, out):
         self._out = out
-        self._client = None
+        self._make = None  # makes the view of an owner, after the hello
         self._owners = {}  # by lock and thread
 
     def serve(self, lines):
@@ -103,15 +107,15 @@ class Worker:
                 return
             if do in ("describe", "hello"):
                 self._out.answer(request, getattr(self, "_" + do))
-                if do == "hello" and self._client is None:
+                if do == "hello" and self._make is None:
                     sys.exit(1)  # there is nothing to be asked
-            elif self._client is None:
+            elif self._make is None:
                 sys.exit(f"asked to {do} before a hello")
             elif do in ("acquire", "release", "extend", "state", "settle"):
                 self._owner(request["lock"], request["thread"]).ask(request)
             elif do in ("identity", "cancel", "close"):
-                # redis-py stores a random token for each hold, has no way to
-                # cancel, and nothing to close but its connections.
+                # The locks store a random token for each hold, have no way to
+                # cancel, and nothing to close but their connections.
                 self._out.answer(request, lambda r: {})
             elif do == "finish":
                 threading.Thread(target=self._out.answer, args=(request, self._finish), daemon=True).start()
@@ -128,12 +132,8 @@ class Worker:
         known = {d["name"]: d for d in DESCRIPTIONS}.get(hello["lock"])
         if known is None:
             raise Failure("other", f"there is no lock {hello['lock']!r} here")
-        access = hello["redis"]
-        scale = access.get("time_scale") or 1
-        timeout = hello["lease_ns"] / 1e9 if known["claims"].get("lease") else None
-        sleep = hello.get("poll_ns", 0) / 1e9 or SLEEP * scale
-        self._client, self._close = connect(access, scale)
-        self._make = lambda lock: Owner(self._client, lock, timeout, sleep)
+        library = next(library for library in LIBRARIES if known in library.DESCRIPTIONS)
+        self._make, self._close = library.opened(known, hello, hello["redis"].get("time_scale") or 1)
         return {"protocol": PROTOCOL, "name": known["name"], "version": known["version"]}
 
     def _owner(self, lock, thread):
@@ -146,11 +146,16 @@ class Worker:
     def _finish(self, r):
         self._close()
         end = time.monotonic() + 2
-        while any(o.busy for o in self._owners.values()) and time.monotonic() < end:
+        while self._busy() and time.monotonic() < end:
             time.sleep(0.02)
         frames = sys._current_frames()
-        busy = [o for o in self._owners.values() if o.busy]
-        return {"goroutines": ["".join(traceback.format_stack(frames[o.ident])) for o in busy]}
+        return {"goroutines": ["".join(traceback.format_stack(frames[t.ident])) for t in self._busy() if t.ident in frames]}
+
+    def _busy(self):
+        """The owners at work, and the threads that a library has for them. A
+        daemon thread belongs to a hold, and may last as long."""
+        guests = [t for t in threading.enumerate() if not t.daemon and t is not threading.main_thread()]
+        return [o for o in self._owners.values() if o.busy] + guests
 
 
 def unsupported(r):
@@ -158,12 +163,14 @@ def unsupported(r):
 
 
 def crash(args):
-    """What nobody caught in a thread ends the process, as it would have in the
-    main thread."""
+    """What nobody caught in the thread of an owner ends the process, as it would
+    have in the main thread. A thread of a library dies alone."""
     traceback.print_exception(args.exc_type, args.exc_value, args.exc_traceback)
-    os._exit(1)
+    if isinstance(args.thread, OwnerThread):
+        os._exit(1)
 
 
 if __name__ == "__main__":
     threading.excepthook = crash
     Worker(Printer()).serve(sys.stdin.buffer)
+    os._exit(0)  # whatever threads a library has

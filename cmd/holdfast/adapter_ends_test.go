@@ -25,7 +25,9 @@ var adapters = []struct {
 	{"sql/holdfast-sql", "mariadb-for-update", 2 + 2 + 3},
 	{"jvm/holdfast-redisson", "redisson", 1 + 3},
 	{"node/holdfast-node-redlock", "node-redlock", 1 + 3},
+	{"node/holdfast-node-redlock", "redis-semaphore", 1 + 3},
 	{"python/holdfast-redis-py", "redis-py", 1 + 3},
+	{"python/holdfast-redis-py", "pottery", 1 + 3},
 	{"gozero/holdfast-gozero", "go-zero", 1 + 3},
 	{"bin/holdfast-golocks", "redsync", 1 + 3},
 }

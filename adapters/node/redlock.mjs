@@ -1,4 +1,4 @@
-// The locks that this worker has, what each promises, and how to open them.
+// The locks of node-redlock, what each promises, and how to open them.
 
 import { readFileSync } from "node:fs";
 import Redlock from "redlock";
@@ -6,6 +6,7 @@ import Redlock from "redlock";
 import { AcquiredLock } from "./acquired.mjs";
 import { known } from "./known.mjs";
 import { connect } from "./servers.mjs";
+import { milliseconds } from "./times.mjs";
 import { UsingLock } from "./using.mjs";
 
 const { dependencies } = JSON.parse(readFileSync(new URL("package.json", import.meta.url), "utf8"));
@@ -59,7 +60,6 @@ export const descriptions = Object.entries(locks).map(([name, l]) => ({ name, ..
 // Opens the lock that a hello names. It is connected when the promise resolves.
 export async function open(hello) {
   const lock = locks[hello.lock];
-  if (!lock) throw new Error(`there is no lock ${JSON.stringify(hello.lock)} here`);
   const scale = hello.redis.time_scale ?? 1;
   const settings = Object.fromEntries(Object.entries(defaults).map(([k, ms]) => [k, ms * scale]));
   if (hello.poll_ns > 0) {
@@ -79,6 +79,3 @@ export async function open(hello) {
     },
   };
 }
-
-// node-redlock takes whole milliseconds only.
-export const milliseconds = (ns) => Math.max(1, Math.round(ns / 1e6));

@@ -1,5 +1,4 @@
-"""The locks that this worker has, what each promises, and what an owner does
-with one."""
+"""redis-py's Lock: what it promises, and what an owner does with one."""
 
 from redis import __version__
 from redis.exceptions import (
@@ -12,6 +11,7 @@ from redis.exceptions import (
 )
 
 from failure import Failure
+from servers import connect
 
 SLEEP = 0.1  # between two looks of a waiter, redis-py's default, in seconds
 
@@ -83,9 +83,20 @@ DESCRIPTIONS = [
 ]
 
 
+def opened(known, hello, scale):
+    """Opens the lock of a hello. Returns what makes the view of an owner, and
+    what closes the connections."""
+    timeout = hello["lease_ns"] / 1e9 if known["claims"].get("lease") else None
+    sleep = hello.get("poll_ns", 0) / 1e9 or SLEEP * scale
+    (client,), close = connect(hello["redis"], scale)
+    return lambda lock: Owner(client, lock, timeout, sleep), close
+
+
 class Owner:
     """One owner's view of a lock. All of its calls come from one thread, which
     is where redis-py keeps the token."""
+
+    renewed = False
 
     def __init__(self, client, name, timeout, sleep):
         self._client = client

@@ -1,0 +1,65 @@
+package locktest
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/holdfast-go/holdfast/lock"
+	"github.com/holdfast-go/holdfast/locktest/testdata/locks/room"
+)
+
+// permitsLock is a semaphore of some permits, right but for a mistake.
+func permitsLock(permits int, mistake string) Lock {
+	l := roomLock(mistake)
+	l.Name, l.Claims.Permits = "permits", permits
+	l.Open = onItsOwn(func(c *Client, on []*redis.Client, name, owner string) lock.Locker {
+		m := &room.Room{Redis: on[0], Name: name, Owner: owner, Lease: c.Lease, Capacity: permits, Mistake: mistake}
+		return &Funcs{Acquire: func(ctx context.Context) error { return m.Enter(ctx, 1) }, Release: m.Leave, Until: m.Until}
+	})
+	return l
+}
+
+// readersLock is a lock for readers and writers, right but for a mistake.
+func readersLock(mistake string) Lock {
+	const all = 1000
+	l := roomLock(mistake)
+	l.Name, l.Claims.ReadWrite = "readers", true
+	l.Open = onItsOwn(func(c *Client, on []*redis.Client, name, owner string) lock.Locker {
+		m := &room.Room{Redis: on[0], Name: name, Owner: owner, Lease: c.Lease, Capacity: all, Mistake: mistake}
+		return &Funcs{
+			Acquire: func(ctx context.Context) error { return m.Enter(ctx, all) }, Release: m.Leave, Until: m.Until,
+			AcquireShared: func(ctx context.Context) error { return m.Enter(ctx, 1) }, ReleaseShared: m.Leave,
+		}
+	})
+	return l
+}
+
+func roomLock(mistake string) Lock {
+	return Lock{
+		Claims: Claims{Waits: true, Lease: true}, StoresOwner: true, Handoff: room.Poll, Reaches: reached,
+		Busy: room.ErrFull, NotHeld: room.ErrNotHeld, Classify: unclear(room.ErrUnclear),
+		Holders: func(v View) (holds []Hold) {
+			for _, member := range v.Items(v.Name) {
+				_, attempt, _ := strings.Cut(member, ":")
+				owner, _, _ := strings.Cut(attempt, "#")
+				hold := Hold{Owner: owner, End: time.UnixMilli(int64(v.Score(v.Name, member)))}
+				if mistake == "shared-lease" {
+					hold.End = v.End(v.Name)
+				}
+				holds = append(holds, hold)
+			}
+			return holds
+		},
+	}
+}
+
+// Right locks with room for several are accused of nothing.
+func TestRoomsAreRight(t *testing.T) {
+	for _, l := range []Lock{permitsLock(2, ""), permitsLock(3, ""), readersLock("")} {
+		t.Run(l.Name, func(t *testing.T) { Run(t, l) })
+	}
+}
