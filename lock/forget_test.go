@@ -59,8 +59,7 @@ func TestClient_forgetsWhatIsLeftToTheLease(t *testing.T) {
 
 // A client keeps nothing of 10,000 waiters for one lock, of 10,000 holds at once, and of
 // 100,000 names that were used once. A crowd leaves structures of its goroutines to the
-// runtime, and more of them the busier the machine is. The memory of a client grows with
-// every crowd.
+// runtime, and more of them the busier the machine is. A leak grows with every crowd.
 func TestClient_forgetsACrowd(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes some seconds")
