@@ -2,6 +2,7 @@ package checker
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"sort"
 	"strings"
@@ -58,36 +59,24 @@ func judgeExclusion(t *trace) Verdict {
 	var worst *contradiction
 	var longest int64
 	excused := 0
-	var crowd []*contradiction // of one later belief
-	judge := func() {
-		if len(crowd) == 0 {
-			return
+	for crowd := range crowds(t.beliefs, t.claims.Claims) {
+		for _, o := range crowd {
+			longest = max(longest, o.To-o.From)
 		}
-		p := t.decisive(crowd)
-		for _, x := range crowd {
-			if x.why != "" && x.badness() <= p.badness() {
+		if worst != nil && worst.badness() == worstOverlap {
+			continue
+		}
+		for _, p := range t.judgeCrowd(crowd) {
+			if p.why != "" {
 				excused++
 			}
-		}
-		// Overlaps are in the order of the later grants, so the first of the worst is
-		// where it began.
-		if worst == nil || p.badness() > worst.badness() {
-			worst = p
-		}
-		crowd = crowd[:0]
-	}
-	var latest *Belief
-	for o := range Overlaps(t.beliefs, t.claims.Claims) {
-		longest = max(longest, o.To-o.From)
-		if o.B != latest {
-			judge()
-			latest = o.B
-		}
-		if worst == nil || worst.badness() < worstOverlap {
-			crowd = append(crowd, t.judgeOverlap(o))
+			// Overlaps are in the order of the later grants, so the first of the worst is
+			// where it began.
+			if worst == nil || p.badness() > worst.badness() {
+				worst = p
+			}
 		}
 	}
-	judge()
 	if worst == nil {
 		return Verdict{Outcome: OutcomeOK}
 	}
@@ -96,34 +85,54 @@ func judgeExclusion(t *trace) Verdict {
 	return v
 }
 
-// decisive is the overlap that decides whose fault a crowd is. The gravest overlaps come
-// first, and the one with which the lock has no more room is decisive. So the excuse of
-// one hold excuses one more, and not two.
-func (t *trace) decisive(crowd []*contradiction) *contradiction {
-	slices.SortStableFunc(crowd, func(p, q *contradiction) int { return q.badness() - p.badness() })
-	with := []*Belief{}
-	weight := 0
-	for i, p := range crowd {
-		if i == 0 {
-			with = append(with, p.first, p.second)
-		} else if a := p.first; slices.Contains(with, a) {
-			with = append(with, p.second)
-		} else {
-			with = append(with, a)
+// crowds yields the overlaps of each later belief together.
+func crowds(beliefs []Belief, claims history.Claims) iter.Seq[[]Overlap] {
+	return func(yield func([]Overlap) bool) {
+		var crowd []Overlap
+		for o := range Overlaps(beliefs, claims) {
+			if len(crowd) > 0 && crowd[0].B != o.B {
+				if !yield(crowd) {
+					return
+				}
+				crowd = crowd[:0]
+			}
+			crowd = append(crowd, o)
 		}
-		weight = 0
-		for _, b := range with {
-			weight += t.weight(b)
-		}
-		if weight > t.claims.Capacity() {
-			d := *p
-			d.others = slices.DeleteFunc(with, func(b *Belief) bool {
-				return b == p.first || b == p.second || weight-t.weight(b) > t.claims.Capacity()
-			})
-			return &d
+		if len(crowd) > 0 {
+			yield(crowd)
 		}
 	}
-	return crowd[len(crowd)-1] // cannot be: all of them are too many
+}
+
+// judgeCrowd judges each overlap of a crowd for which the lock has no room by itself. The
+// others count together: the gravest come first, and the one with which the lock has no
+// more room decides. So the excuse of one hold excuses one more, and not two.
+func (t *trace) judgeCrowd(crowd []Overlap) []*contradiction {
+	var all, together []*contradiction
+	for _, o := range crowd {
+		p := t.judgeOverlap(o)
+		if t.weight(o.A)+t.weight(o.B) > t.claims.Capacity() {
+			all = append(all, p)
+		} else {
+			together = append(together, p)
+		}
+	}
+	slices.SortStableFunc(together, func(p, q *contradiction) int { return q.badness() - p.badness() })
+	b := crowd[0].B
+	weight := t.weight(b)
+	var with []*Belief
+	for _, p := range together {
+		other := p.first
+		if other == b {
+			other = p.second
+		}
+		if weight += t.weight(other); weight > t.claims.Capacity() {
+			p.others = with
+			return append(all, p)
+		}
+		with = append(with, other)
+	}
+	return all
 }
 
 // badness orders overlaps: those that are the lock's fault first, then by class.
@@ -198,14 +207,15 @@ func (t *trace) blameOf(k ownerLock, when int64) blame {
 			place[c] = len(t.blamed[k])
 			t.blamed[k] = append(t.blamed[k], blame{belief: c})
 		}
-		for o := range Overlaps(t.beliefs, t.claims.Claims) {
-			p := t.judgeOverlap(o)
-			for _, c := range []*Belief{p.first, p.second} {
-				b := &t.blamed[ownerLock{c.Owner, c.Lock}][place[c]]
-				if !b.overlap || b.why != "" {
-					b.why = p.why
+		for crowd := range crowds(t.beliefs, t.claims.Claims) {
+			for _, p := range t.judgeCrowd(crowd) {
+				for _, c := range append([]*Belief{p.first, p.second}, p.others...) {
+					b := &t.blamed[ownerLock{c.Owner, c.Lock}][place[c]]
+					if !b.overlap || b.why != "" {
+						b.why = p.why
+					}
+					b.overlap = true
 				}
-				b.overlap = true
 			}
 		}
 	}

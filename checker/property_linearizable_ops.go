@@ -15,7 +15,7 @@ const slackOfServers = 5 * millisecond
 // requested, a lease may end that much later. The judges of exclusion and leases
 // decide whether it may end earlier.
 func rulesOf(c history.Terms, who *linear.Roster) linear.Rules {
-	return linear.Rules{Owners: who, Reentrant: c.Reentrant, Loose: c.Nodes > 1, Slack: slackOfServers + c.LeaseSlack, Margin: c.Margin}
+	return linear.Rules{Owners: who, Reentrant: c.Reentrant, Capacity: int32(c.Capacity()), Loose: c.Nodes > 1, Slack: slackOfServers + c.LeaseSlack, Margin: c.Margin}
 }
 
 // lockOps translates the operations on one lock. The server log may show that an acquire
@@ -176,7 +176,7 @@ func countKnownAfter(o *op) bool {
 func lockOpOf(o *op, claim history.Terms, owner int32, crashed bool) (l linear.Op, known bool) {
 	l = linear.Op{
 		ID: o.id, Owner: owner, Call: o.call, Return: o.back, Asked: o.inv, Lease: min(leaseUnder(claim, o), linear.Forever),
-		Renewed: o.args.Renewed, Count: int32(o.res.Count), Crashed: crashed && o.open(),
+		Weight: int32(claim.Weight(o.args.Mode)), Renewed: o.args.Renewed, Count: int32(o.res.Count), Crashed: crashed && o.open(),
 	}
 	known = true
 	switch o.f {

@@ -26,6 +26,11 @@ type Funcs struct {
 	Try func(ctx context.Context) error
 	// Release releases one hold.
 	Release func(ctx context.Context) error
+	// AcquireShared, AcquireSharedFor and ReleaseShared are for readers, as Acquire,
+	// AcquireFor and Release are for writers; Claims.ReadWrite requires them.
+	AcquireShared    func(ctx context.Context) error
+	AcquireSharedFor func(ctx context.Context, lease time.Duration) error
+	ReleaseShared    func(ctx context.Context) error
 	// Extend makes the hold last for a lease from now on; Claims.Extends requires
 	// it. An error that is Lock.NotHeld or Lock.Lost means that the hold is gone,
 	// and any other that it lasts as long as before, or longer. The lease is
@@ -85,6 +90,14 @@ func (f *Funcs) acquire(ctx context.Context, lease time.Duration) (lock.Grant, e
 		}
 	}
 	return f.granted(err)
+}
+
+// shared is the view of a reader.
+func (f *Funcs) shared() *Funcs {
+	return &Funcs{
+		Acquire: f.AcquireShared, AcquireFor: f.AcquireSharedFor, Release: f.ReleaseShared,
+		Extend: f.Extend, LostSign: f.LostSign, Until: f.Until,
+	}
 }
 
 // granted is the result of an acquire.

@@ -273,6 +273,17 @@ func (s session) Locker(name, thread string) lock.Locker {
 	return &classified{l, s.lock, s.c.Lease}
 }
 
+// SharedLocker implements [locks.Sharer].
+func (s session) SharedLocker(name, thread string) lock.Locker {
+	l := s.make(name, thread)
+	if f, ok := l.(*Funcs); ok {
+		f = f.shared()
+		f.once = !s.lock.Claims.Waits
+		l = f
+	}
+	return &classified{l, s.lock, s.c.Lease}
+}
+
 // owner is a string that no other owner has.
 func (s session) owner(thread string) string { return s.c.ID + ":" + thread }
 

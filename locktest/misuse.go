@@ -50,6 +50,9 @@ func (l *Lock) unusable(v lock.Locker) string {
 	if v == nil || ok && f == nil {
 		return "New, or Session.Locker, returned nil in the place of a lock: " + hint
 	}
+	if !ok && l.Claims.ReadWrite {
+		return "New, or Session.Locker, must return a *locktest.Funcs, because of Claims.ReadWrite"
+	}
 	if !ok {
 		return ""
 	}
@@ -63,6 +66,9 @@ func (l *Lock) unusable(v lock.Locker) string {
 		{"LostSign, because of Claims.LostSign", f.LostSign != nil, l.Claims.LostSign},
 		{"Extend, because of Claims.Extends", f.Extend != nil, l.Claims.Extends},
 		{"AcquireFor, because of Claims.Explicit", f.AcquireFor != nil, l.Claims.Explicit},
+		{"AcquireShared, because of Claims.ReadWrite", f.AcquireShared != nil, l.Claims.ReadWrite},
+		{"ReleaseShared, because of Claims.ReadWrite", f.ReleaseShared != nil, l.Claims.ReadWrite},
+		{"AcquireSharedFor, because of Claims.ReadWrite and Claims.Explicit", f.AcquireSharedFor != nil, l.Claims.ReadWrite && l.Claims.Explicit},
 	} {
 		if needs.by && !needs.set {
 			example := hint
@@ -174,18 +180,22 @@ func wrongHolders(tested *locks.Lock, h *history.History) string {
 	if tested.Holders == nil || len(h.Header.Faults) > 0 {
 		return ""
 	}
-	on := map[string]map[string]string{} // by lock, the holder on each primary
-	held := map[string]map[string]int{}  // by lock, the holds of each owner
+	on := map[string]map[string][]string{} // by lock, the holders on each primary
+	held := map[string]map[string]int{}    // by lock, the holds of each owner
 	for _, e := range h.Events {
 		if s := e.Server; s != nil && s.Role == "primary" {
-			put(on, e.Lock, s.Node, s.Holder)
+			left := slices.DeleteFunc(slices.Clone(on[e.Lock][s.Node]), func(owner string) bool { return owner == s.WasHolder || owner == s.Holder })
+			if s.Holder != "" {
+				left = append(left, s.Holder)
+			}
+			put(on, e.Lock, s.Node, left)
 		}
 		if e.Kind != history.OK || e.F != history.Acquire && e.F != history.Release {
 			continue
 		}
 		names := 0
-		for _, holder := range on[e.Lock] {
-			if holder == e.Owner {
+		for _, holders := range on[e.Lock] {
+			if slices.Contains(holders, e.Owner) {
 				names++
 			}
 		}
@@ -216,10 +226,12 @@ func put[V any](all map[string]map[string]V, key, inner string, v V) {
 }
 
 // seen are the holders on servers, in words.
-func seen(on map[string]string) string {
+func seen(on map[string][]string) string {
 	var all []string
 	for _, node := range slices.Sorted(maps.Keys(on)) {
-		all = append(all, fmt.Sprintf("%q on %s", on[node], node))
+		for _, holder := range on[node] {
+			all = append(all, fmt.Sprintf("%q on %s", holder, node))
+		}
 	}
 	if len(all) == 0 {
 		return "nobody"

@@ -31,6 +31,7 @@ type Client struct {
 	explicit bool              // whether an acquire may ask for a lease of its own
 	poll     time.Duration     // between two tries of one that does not
 	early    time.Duration     // how long before the end of its validity a careful user stops
+	atOnce   int              // owners
 	threads  []*thread
 
 	closing  sync.Once
@@ -46,11 +47,23 @@ func (r *Run) NewClient(n int, p *faults.Process, s locks.Session, stocks map[st
 		waits: r.Lock.Claims.Waits, explicit: r.Lock.Claims.Explicit, poll: cmp.Or(time.Duration(r.Scenario.Workload.Poll), r.Scenario.Scaled(locks.DefaultPoll)),
 		early: r.Early,
 	}
-	for i := range c.work.AtOnce() {
+	places := 1 // owners that stand for each owner of the workload, so that together they fill the lock
+	switch claims := r.Lock.Claims; {
+	case claims.ReadWrite:
+		places = 2 // a writer and a reader
+	default:
+		places = claims.Capacity()
+	}
+	c.atOnce = c.work.AtOnce() * places
+	for i := range c.atOnce {
 		if i > 0 {
 			rng = random.Stream(r.Seed, "workload", p.Name(), fmt.Sprint(i+1))
 		}
-		c.threads = append(c.threads, &thread{Client: c, number: i + 1, rng: rng})
+		t := &thread{Client: c, number: i + 1, rng: rng}
+		if r.Lock.Claims.ReadWrite && i%places == 1 {
+			t.mode = history.Shared
+		}
+		c.threads = append(c.threads, t)
 	}
 	return c
 }

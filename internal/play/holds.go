@@ -26,10 +26,18 @@ type holds struct {
 // copyOn is the copy of a lock on a server.
 type copyOn struct{ node, lock string }
 
-// readCopy is such a copy with its last known holder.
+// readCopy is such a copy with its last known holds.
 type readCopy struct {
-	keys map[string]keyspace.Value
-	keyspace.Hold
+	keys  map[string]keyspace.Value
+	holds []keyspace.Hold
+}
+
+// all are the holds of a copy, none without one.
+func (c *readCopy) all() []keyspace.Hold {
+	if c == nil {
+		return nil
+	}
+	return c.holds
 }
 
 // newHolds returns nil for a lock whose holder its key shows.
@@ -58,7 +66,8 @@ func (h *holds) lockOf(key string) string {
 	return name
 }
 
-// holdChange is a change of who holds a lock on a server.
+// holdChange is a change of one hold on a server: its lease or its count, or another one in
+// its place.
 type holdChange struct {
 	lock    string
 	was, is keyspace.Hold
@@ -93,31 +102,78 @@ func (h *holds) follow(c keyspace.Change) []holdChange {
 			continue
 		}
 		now := h.on[at]
-		was := now.Hold
-		now.Hold = h.read(at.lock, c.Now, now.keys)
-		if was != now.Hold {
-			changes = append(changes, holdChange{at.lock, was, now.Hold})
-		}
+		was := now.holds
+		now.holds = h.read(at.lock, c.Now, now.keys)
+		changes = appendChanges(changes, at.lock, was, now.holds)
 	}
 	clear(h.touched)
 	h.ends[c.Node] = time.Time{}
 	for at, now := range h.on { // a minimum: order does not matter
-		if end := h.ends[c.Node]; at.node == c.Node && !now.End.IsZero() && (end.IsZero() || now.End.Before(end)) {
-			h.ends[c.Node] = now.End
+		for _, x := range now.holds {
+			if end := h.ends[c.Node]; at.node == c.Node && !x.End.IsZero() && (end.IsZero() || x.End.Before(end)) {
+				h.ends[c.Node] = x.End
+			}
 		}
 	}
 	return changes
 }
 
-// read is the first hold whose lease goes on, of those that the lock's author sees.
-func (h *holds) read(name string, now time.Time, keys map[string]keyspace.Value) keyspace.Hold {
+// read lists the holds whose leases go on, of those that the lock's author sees, with one
+// for each owner. Of a mutex the first one counts.
+func (h *holds) read(name string, now time.Time, keys map[string]keyspace.Value) []keyspace.Hold {
+	var all []keyspace.Hold
 	for _, x := range h.lock.Holders(keyspace.NewView(name, now, keys)) {
-		if x.Owner != "" && (x.End.IsZero() || x.End.After(now)) {
-			x.Count = max(x.Count, 1)
-			return x
+		if x.Owner == "" || !x.End.IsZero() && !x.End.After(now) {
+			continue
+		}
+		x.Count = max(x.Count, 1)
+		if i := holdOf(all, x.Owner); i >= 0 {
+			x.Count += all[i].Count
+			if !x.End.IsZero() && (all[i].End.IsZero() || all[i].End.After(x.End)) {
+				x.End = all[i].End
+			}
+			all[i] = x
+			continue
+		}
+		all = append(all, x)
+		if h.lock.Claims.Capacity() == 1 {
+			break
 		}
 	}
-	return keyspace.Hold{}
+	return all
+}
+
+func holdOf(holds []keyspace.Hold, owner string) int {
+	return slices.IndexFunc(holds, func(x keyspace.Hold) bool { return x.Owner == owner })
+}
+
+// appendChanges appends the changes from some holds to others. A hold that ended and one
+// that began in the same command are one change.
+func appendChanges(all []holdChange, lock string, was, is []keyspace.Hold) []holdChange {
+	var ended, began []keyspace.Hold
+	for _, x := range was {
+		if i := holdOf(is, x.Owner); i < 0 {
+			ended = append(ended, x)
+		} else if x != is[i] {
+			all = append(all, holdChange{lock, x, is[i]})
+		}
+	}
+	for _, x := range is {
+		if holdOf(was, x.Owner) < 0 {
+			began = append(began, x)
+		}
+	}
+	for i := range max(len(ended), len(began)) {
+		change := holdChange{lock: lock}
+		if i < len(ended) {
+			change.was = ended[i]
+		}
+		if i < len(began) {
+			change.is = began[i]
+		}
+		all = append(all, change)
+	}
+	return all
 }
 
 // readEvents converts a change of a key of a lock to server events. The caller holds mu.

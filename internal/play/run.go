@@ -110,8 +110,10 @@ func (r *Run) Header(version string) history.Header {
 	h := history.Header{
 		Format: history.Format, Scenario: s.Name, Lock: r.Lock.Name(), World: r.Top.World, Seed: r.Seed, Version: version,
 		Claims: r.Lock.Terms(s.Setting()), MinGrants: s.Workload.MinGrants,
-		Resource: &history.Resource{Initial: Initial, Fenced: r.fenced(), FencesReads: r.fencesReads()},
-		User:     s.Workload.UserOf(),
+		User: s.Workload.UserOf(),
+	}
+	if r.hasStock() {
+		h.Resource = &history.Resource{Initial: Initial, Fenced: r.fenced(), FencesReads: r.fencesReads()}
 	}
 	if h.Unseen = r.Owners.unseen(); h.Unseen != "" || r.Lock.Bundled() != nil {
 		h.Unwatched = true

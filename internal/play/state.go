@@ -121,7 +121,7 @@ func (o *owners) holdersOn(n traffic.NodeState) (all []Holder) {
 	defer o.mu.Unlock()
 	if o.holds != nil {
 		for _, name := range slices.Sorted(slices.Values(o.holds.names)) {
-			if x := o.holds.on[copyOn{n.Name, name}]; x != nil && x.Owner != "" {
+			for _, x := range o.holds.on[copyOn{n.Name, name}].all() {
 				all = append(all, Holder{Node: n.Name, Key: o.holds.lock.Key(name), Owner: o.nameOf(name, x.Owner), Count: x.Count})
 			}
 		}

@@ -57,20 +57,31 @@ func (r *Run) fenced() bool { return r.Lock.Claims.Fencing }
 // change.
 func (r *Run) fencesReads() bool { return r.fenced() && r.Lock.ThirdParty != nil }
 
+// hasStock reports whether the lock guards a resource: a semaphore of several permits
+// does not.
+func (r *Run) hasStock() bool { return r.Lock.Claims.Permits <= 1 }
+
 // NewStocks returns the guarded resources of the run by the name of their lock.
 // They check tokens as fenced and fencesReads say.
 func (r *Run) NewStocks() map[string]*Stock {
 	all := map[string]*Stock{}
+	if !r.hasStock() {
+		return all
+	}
 	for _, name := range r.Scenario.Workload.Names() {
 		all[name] = &Stock{Fenced: r.fenced(), FencesReads: r.fencesReads(), Value: Initial}
 	}
 	return all
 }
 
-func (c *thread) readStock(ctx context.Context, token uint64) (int64, bool) {
+// readStock reads the stock. base is what a reader has read under the same hold, 0 for
+// nothing.
+func (c *thread) readStock(ctx context.Context, base int64, token uint64) (int64, bool) {
 	var args *history.Args
 	if c.stock.FencesReads {
-		args = &history.Args{Token: token}
+		args = &history.Args{Token: token, Base: base}
+	} else if base != 0 {
+		args = &history.Args{Base: base}
 	}
 	op := c.rec.Invoke(history.Event{F: history.Read, Client: c.Proc.Name(), Owner: c.owner, Lock: c.lock}, args)
 	c.sleep(ctx, c.hop())

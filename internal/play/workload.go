@@ -21,6 +21,7 @@ import (
 type thread struct {
 	*Client
 	number int        // from 1, within the client
+	mode   history.Mode
 	rng    *rand.Rand // latencies of the resource, and a little unevenness
 	named  bool       // whether a grant has named its validity
 
@@ -72,14 +73,18 @@ func (c *thread) newOwner() {
 	if c.present == 0 {
 		c.present = c.number
 	} else {
-		c.present += c.work.AtOnce()
+		c.present += c.atOnce
 	}
 	c.owner = fmt.Sprintf("%s/%d", c.Proc.Name(), c.present)
 	number := fmt.Sprint(c.present)
 	c.owners.began(c.owner, c.session.Identity(number))
 	c.lockers = map[string]lock.Locker{}
 	for _, name := range c.work.Names() {
-		c.lockers[name] = c.session.Locker(name, number)
+		if c.mode == history.Shared {
+			c.lockers[name] = c.session.(locks.Sharer).SharedLocker(name, number)
+		} else {
+			c.lockers[name] = c.session.Locker(name, number)
+		}
 	}
 }
 
@@ -103,8 +108,8 @@ func (c *thread) critical(ctx context.Context) {
 	c.loss = c.lossOfHold(grant)
 	defer func() { c.loss = nil }()
 	base, read := int64(0), false
-	if !c.loss.overstayed() {
-		base, read = c.readStock(ctx, grant.Token)
+	if c.stock != nil && !c.loss.overstayed() {
+		base, read = c.readStock(ctx, 0, grant.Token)
 	}
 	held := 1
 	if c.claims.Reentrant {
@@ -130,12 +135,18 @@ func (c *thread) critical(ctx context.Context) {
 	if !c.Proc.Gate() {
 		return
 	}
-	if read && !heeded {
+	if (read || c.stock == nil) && !heeded {
 		c.announce(faults.Moment{Name: faults.Writing, Client: c.Proc.Name(), Op: "background"})
 		if !c.Proc.Gate() {
 			return
 		}
-		c.writeStock(ctx, base, grant.Token)
+		switch {
+		case c.stock == nil: // a semaphore guards none
+		case c.mode == history.Shared:
+			c.readStock(ctx, base, grant.Token)
+		default:
+			c.writeStock(ctx, base, grant.Token)
+		}
 		c.loss.overstayed()
 	}
 	for ; held > 0; held-- {
@@ -196,7 +207,7 @@ const gone history.Kind = ""
 // try makes one acquire and returns its outcome.
 func (c *thread) try(ctx context.Context, explicit, wait time.Duration) (lock.Grant, history.Kind) {
 	opts := []lock.AcquireOption{lock.Wait(wait)}
-	args := &history.Args{Wait: int64(wait)}
+	args := &history.Args{Mode: c.mode, Wait: int64(wait)}
 	if c.claims.Lease {
 		args.Lease, args.Renewed = int64(c.unasked), c.claims.Renewal
 		if explicit > 0 && c.explicit {

@@ -139,6 +139,12 @@ type Session interface {
 	Close() error
 }
 
+// Sharer is implemented by the sessions of locks for readers and writers.
+type Sharer interface {
+	// SharedLocker is like Locker, for a reader.
+	SharedLocker(name, thread string) lock.Locker
+}
+
 // Leaver is implemented by sessions that can shut down: one call releases all holds
 // of the process and closes the lock. Its error is like that of a release.
 type Leaver interface {

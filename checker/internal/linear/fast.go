@@ -22,6 +22,9 @@ func byFast(ops []Op, r Rules, budget time.Duration) Outcome {
 
 // Fast is the fast judge.
 func Fast(ops []Op, r Rules, budget time.Duration) Ruling {
+	if r.Capacity > 1 {
+		return byRooms(ops, r, budget)
+	}
 	if v := byReplies(ops, r); v.Outcome != Unknown {
 		return v
 	}

@@ -38,6 +38,7 @@ type Op struct {
 	Lease        int64  // Forever when the hold does not end by itself
 	Owner        int32  // numbered from 1, see Roster; 0 for what never happens
 	Count        int32  // replied; 0 on GotLock means it did not say
+	Weight       int32  // of the hold of an acquire; only a lock with a capacity minds it
 	Kind         Kind
 	Renewed      bool
 	Crashed      bool // the client is gone and cannot clean up after itself
@@ -47,6 +48,9 @@ type Op struct {
 // Rules are the differences of the lock under test from others.
 type Rules struct {
 	Reentrant bool
+	// Capacity is the weight of all holds at once. A lock with more than 1 is not
+	// Reentrant; see room.
+	Capacity int32
 	// Loose is for locks on several servers, where a refusal may come from
 	// another owner's failed try and a release may find only some servers.
 	Loose bool

@@ -1,6 +1,7 @@
 package linear
 
 import (
+	"hash/maphash"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -84,6 +85,9 @@ func operations(ops []Op) []porcupine.Operation {
 // porcupine wraps the model. A state of porcupine's is the set of states the
 // lock may be in, because an operation with unknown outcome leaves several.
 func (r Rules) porcupine(m *memory) porcupine.Model {
+	if r.Capacity > 1 {
+		return r.porcupineRooms(m)
+	}
 	return porcupine.Model{
 		Init: func() any { return []lockState{{}} },
 		Step: func(state, input, _ any) (bool, any) {
@@ -117,6 +121,28 @@ func (r Rules) porcupine(m *memory) porcupine.Model {
 		DescribeState:     func(state any) string { return describeStates(state.([]lockState), r.Owners) },
 	}
 }
+
+// porcupineRooms is porcupine for a lock that has room for several holds.
+func (r Rules) porcupineRooms(m *memory) porcupine.Model {
+	return porcupine.Model{
+		Init: func() any { return roomsOf([]room{{}}) },
+		Step: func(state, input, _ any) (bool, any) {
+			var next []room
+			for _, s := range state.(rooms).all {
+				next = r.enter(next, s, input.(*Op))
+			}
+			x := roomsOf(next)
+			return len(x.all) > 0 && m.takeStep(len(x.all)), x
+		},
+		Equal:             func(a, b any) bool { return a.(rooms).key == b.(rooms).key },
+		Hash:              func(state any) uint64 { return maphash.String(roomSeed, state.(rooms).key) },
+		DescribeOperation: func(input, _ any) string { return input.(*Op).describe(r.Owners) },
+		DescribeState:     func(state any) string { return state.(rooms).describe(r.Owners) },
+	}
+}
+
+// roomSeed changes no result: porcupine compares states of one hash.
+var roomSeed = maphash.MakeSeed()
 
 // distinct removes, in place, repetitions and states that allow nothing which
 // another does not allow as well.
