@@ -129,6 +129,12 @@ func (j errorsJudge) calledBy(o *op, when int64) bool {
 	})
 }
 
+// mayHaveAnother reports whether the owner of a release may have one more permit of a
+// semaphore: one of an acquire without an answer, which a release of another does not end.
+func (j errorsJudge) mayHaveAnother(release *op) bool {
+	return j.claims.Permits > 1 && release.own.ops.last(release.inv, func(o *op) bool { return o.f == history.Acquire && o.unclear() }) != nil
+}
+
 // hadNoEffect checks that a successful release has ended the hold. When it
 // returns, the servers without the hold must suffice for another owner: on a
 // single server no hold may remain, under any fault. Later no server at all may
@@ -140,7 +146,7 @@ func (j errorsJudge) hadNoEffect(o *op) Verdict {
 	}
 	k := ownerLock{o.owner, o.lock}
 	again := o.nextInv()
-	if again <= o.ret {
+	if again <= o.ret || j.mayHaveAnother(o) {
 		return v
 	}
 	kept := map[string]bool{} // groups that have the hold when the release returns

@@ -3,7 +3,6 @@ package locktest
 import (
 	"context"
 	"strings"
-	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -12,8 +11,9 @@ import (
 	"github.com/holdfast-go/holdfast/locktest/testdata/locks/room"
 )
 
-// permitsLock is a semaphore of some permits, right but for a mistake.
-func permitsLock(permits int, mistake string) Lock {
+// twoPermitsLock is a semaphore of two permits, right but for a mistake.
+func twoPermitsLock(mistake string) Lock {
+	const permits = 2
 	l := roomLock(mistake)
 	l.Name, l.Claims.Permits = "permits", permits
 	l.Open = onItsOwn(func(c *Client, on []*redis.Client, name, owner string) lock.Locker {
@@ -54,12 +54,5 @@ func roomLock(mistake string) Lock {
 			}
 			return holds
 		},
-	}
-}
-
-// Right locks with room for several are accused of nothing.
-func TestRoomsAreRight(t *testing.T) {
-	for _, l := range []Lock{permitsLock(2, ""), permitsLock(3, ""), readersLock("")} {
-		t.Run(l.Name, func(t *testing.T) { Run(t, l) })
 	}
 }
