@@ -47,11 +47,12 @@ func Beliefs(h *history.History) []Belief {
 	return t.beliefs
 }
 
-// Overlap is a time in which two owners both believed that they held one lock, and all who
-// did so together were more than it has room for. A was granted first.
+// Overlap is a time in which two owners both believed that they held one lock. Together
+// with other owners who did, they were more than it has room for. A was granted first.
 type Overlap struct {
 	A, B     *Belief
 	From, To int64
+	Owners   int // how many hold the lock together at From
 }
 
 // Overlaps yields every overlap of beliefs, which are in the order of their starts. The
@@ -64,7 +65,7 @@ func Overlaps(beliefs []Belief, claims history.Claims) iter.Seq[Overlap] {
 			live[b.Lock] = append(slices.DeleteFunc(live[b.Lock], func(a *Belief) bool { return a.To <= b.From }), b)
 			until := crowdedUntil(b, live[b.Lock], claims)
 			for _, a := range live[b.Lock] {
-				o := Overlap{A: a, B: b, From: b.From, To: min(a.To, until)}
+				o := Overlap{A: a, B: b, From: b.From, To: min(a.To, until), Owners: len(live[b.Lock])}
 				if a.Owner != b.Owner && o.From < o.To && !yield(o) {
 					return
 				}
@@ -73,8 +74,8 @@ func Overlaps(beliefs []Belief, claims history.Claims) iter.Seq[Overlap] {
 	}
 }
 
-// crowdedUntil is until when the beliefs that live at the start of the last one, and that
-// one, weigh more than the lock has room for. It is the start itself if they do not.
+// crowdedUntil is when the lock has room again for the last of the beliefs that live at
+// its start. It is the start itself if the lock has room then.
 func crowdedUntil(b *Belief, live []*Belief, claims history.Claims) int64 {
 	weight := claims.Weight(b.Mode)
 	if weight == claims.Capacity() {
@@ -254,8 +255,8 @@ func (v *believers) beliefAt(k ownerLock, when int64) *Belief {
 // weight is the part of its lock that a belief takes.
 func (x *index) weight(b *Belief) int { return x.claims.Weight(b.Mode) }
 
-// nextBelief is the first belief of another owner on the lock of the ith one that has no
-// room beside that, after it and before a time; or nil.
+// nextBelief is the first belief of another owner on the lock of the ith one, after that
+// and before a time; or nil. The lock has no room for both.
 func (v *believers) nextBelief(i int, before int64) *Belief {
 	c := &v.beliefs[i]
 	for j := i + 1; j < len(v.beliefs) && v.beliefs[j].From < before; j++ {

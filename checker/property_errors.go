@@ -130,7 +130,7 @@ func (j errorsJudge) calledBy(o *op, when int64) bool {
 }
 
 // mayHaveAnother reports whether the owner of a release may have one more permit of a
-// semaphore: one of an acquire without an answer, which a release of another does not end.
+// semaphore, by an acquire without an answer. The release does not end that one.
 func (j errorsJudge) mayHaveAnother(release *op) bool {
 	return j.claims.Permits > 1 && release.own.ops.last(release.inv, func(o *op) bool { return o.f == history.Acquire && o.unclear() }) != nil
 }

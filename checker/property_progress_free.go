@@ -134,7 +134,7 @@ func (j progressJudge) timesWithoutRoom(edges []edge, weight, spare int) [][2]in
 // weightOnServer is the weight of the hold of a span. One of an unknown owner takes as
 // much as a hold can.
 func (j progressJudge) weightOnServer(s *span) int {
-	mode := history.Exclusive
+	var mode history.Mode
 	if o := j.grantOf(s.holder, s.lock, s.from); o != nil && j.claims.ReadWrite {
 		mode = o.args.Mode
 	}

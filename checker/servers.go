@@ -160,7 +160,7 @@ func newServerLog(x *index, f *faultLog) *serverLog {
 // at the next change that ends it or at the end of its TTL, whichever is first.
 // After a fault on the server's clock only the change counts.
 func (g *serverLog) indexSpans() {
-	type place struct{ node, key, holder string } // a mutex has one place, whoever holds it
+	type place struct{ node, key, holder string } // without the holder for a mutex, which has one place
 	placeOf := func(c *change, holder string) place {
 		if g.claims.Capacity() == 1 {
 			holder = ""

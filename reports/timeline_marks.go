@@ -97,7 +97,7 @@ func (t *timeline) placeOverlaps() []placed {
 	for i := range chosen {
 		p := &chosen[i]
 		o := t.both[p.index]
-		text, edge := "two holders, "+length(o.To-o.From), t.right()
+		text, edge := t.f.CrowdOf(o)+", "+length(o.To-o.From), t.right()
 		if t.proof != nil {
 			text, edge = t.proof.violatedBy(o)+text, labelEdge
 		}

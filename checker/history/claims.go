@@ -1,6 +1,7 @@
 package history
 
 import (
+	"fmt"
 	"reflect"
 	"strings"
 )
@@ -60,15 +61,33 @@ func (c Claims) Has(name string) bool {
 	return false
 }
 
-// Everything is the capacity of a lock for readers and writers: each reader weighs 1, and
+// everything is the capacity of a lock for readers and writers: each reader weighs 1, and
 // a writer weighs as much as the lock has.
-const Everything = 1 << 20
+const everything = 1 << 20
+
+// mostPermits bounds the permits of a semaphore.
+const mostPermits = 1000
+
+// Conflict names claims that no lock can make together; "" for none.
+func (c Claims) Conflict() string {
+	switch {
+	case c.Permits < 0 || c.Permits > mostPermits:
+		return fmt.Sprintf(`"permits" must be from 0 to %d`, mostPermits)
+	case c.Permits > 1 && c.ReadWrite:
+		return `a lock has either "permits" or "read_write"`
+	case c.Capacity() > 1 && (c.Reentrant || c.Fencing):
+		return `"reentrant" and "fencing" are claims of a lock with one holder`
+	case c.ReadWrite && c.Fairness:
+		return `"fairness" among readers and writers has no one order`
+	}
+	return ""
+}
 
 // Capacity is the sum of the weights of the holds that the lock can have at once: 1 for a
 // mutex.
 func (c Claims) Capacity() int {
 	if c.ReadWrite {
-		return Everything
+		return everything
 	}
 	return max(c.Permits, 1)
 }
@@ -76,7 +95,7 @@ func (c Claims) Capacity() int {
 // Weight is the part of the capacity that a hold takes in a mode.
 func (c Claims) Weight(mode Mode) int {
 	if c.ReadWrite && mode != Shared {
-		return Everything
+		return everything
 	}
 	return 1
 }

@@ -160,14 +160,11 @@ func (e *Event) Began() int64 {
 	return e.Time
 }
 
-// Mode is the way in which an owner asks for a lock.
+// Mode is the way in which an owner asks for a lock: [Shared], or "" for the whole lock.
 type Mode string
 
-// The modes. A lock that is not for readers and writers has only the first.
-const (
-	Exclusive Mode = ""
-	Shared    Mode = "shared" // of a reader
-)
+// Shared is the mode of a reader.
+const Shared Mode = "shared"
 
 // Args are the arguments of an operation. Durations are in nanoseconds.
 type Args struct {

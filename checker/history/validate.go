@@ -160,9 +160,6 @@ func (v *validator) openOp(op int64) *Event {
 // largestTimeScale bounds the time scale of a header, far beyond any run.
 const largestTimeScale = 10
 
-// LargestPermits bounds the permits of a semaphore.
-const LargestPermits = 1000
-
 // LongestTime bounds every time and duration of a history in nanoseconds, so that sums
 // never overflow.
 const LongestTime int64 = 1 << 59
@@ -172,8 +169,8 @@ func validateHeader(h *Header) string {
 	switch {
 	case h.Format != Format:
 		return input.Sprintf("format is %q, not %q", h.Format, Format)
-	case c.Permits < 0 || c.Permits > LargestPermits:
-		return input.Sprintf("a lock has from 0 to %d permits", LargestPermits)
+	case c.Conflict() != "":
+		return c.Conflict()
 	case c.RenewEvery < 0 || c.Handoff < 0 || c.Quorum < 0 || c.Nodes < 0 || h.MinGrants < 0 || h.Latency < 0:
 		return "a number in the header is negative"
 	case h.User != "" && h.User != Careful && h.User != Careless:
@@ -199,7 +196,7 @@ func validateHeader(h *Header) string {
 }
 
 func validateShape(e *Event) string {
-	if a := e.Args; a != nil && a.Mode != Exclusive && a.Mode != Shared {
+	if a := e.Args; a != nil && a.Mode != "" && a.Mode != Shared {
 		return input.Sprintf("%q is not a mode", a.Mode)
 	}
 	if a := e.Args; a != nil && (a.Lease < 0 || a.Wait < -1) {

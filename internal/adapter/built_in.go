@@ -60,6 +60,11 @@ func (l *sessionLock) Locker(name, thread string) (lock.Locker, error) {
 	return l.Session.Locker(name, thread), nil
 }
 
+// SharedLocker implements [locks.Sharer].
+func (l *sessionLock) SharedLocker(name, thread string) lock.Locker {
+	return l.Session.(locks.Sharer).SharedLocker(name, thread)
+}
+
 // Shutdown implements [locks.Leaver].
 func (l *sessionLock) Shutdown(ctx context.Context) error {
 	if s, ok := l.Session.(locks.Leaver); ok {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/lock"
 )
 
@@ -14,6 +15,7 @@ import (
 type Locker struct {
 	c            *Conversation
 	name, thread string
+	mode         history.Mode
 	holds        *holds
 }
 
@@ -33,6 +35,13 @@ func (c *Conversation) Locker(name, thread string) *Locker {
 		c.owners[key] = &holds{known: map[int64]*remoteHold{}}
 	}
 	return &Locker{c: c, name: name, thread: thread, holds: c.owners[key]}
+}
+
+// SharedLocker is [Conversation.Locker] for a reader.
+func (c *Conversation) SharedLocker(name, thread string) *Locker {
+	l := c.Locker(name, thread)
+	l.mode = history.Shared
+	return l
 }
 
 // Lock implements [lock.Locker].
@@ -114,6 +123,6 @@ func (l *Locker) Settle(ctx context.Context) error {
 }
 
 func (l *Locker) operate(ctx context.Context, r request) (reply, error) {
-	r.Lock, r.Thread = l.name, l.thread
+	r.Lock, r.Thread, r.Mode = l.name, l.thread, l.mode
 	return l.c.operate(ctx, r, l.holds)
 }

@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/internal/input"
 	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
@@ -79,6 +80,8 @@ type request struct {
 	Hello  *Hello `json:"hello,omitempty"`
 	Lock   string `json:"lock,omitempty"`
 	Thread string `json:"thread,omitempty"`
+	// Mode is "shared" for a thread that reads, of a lock for readers and writers.
+	Mode history.Mode `json:"mode,omitempty"`
 	// WaitNS is the time for which an acquire waits: 0 tries once, below 0 is for ever.
 	WaitNS int64 `json:"wait_ns,omitempty"`
 	// LeaseNS is the lease that is asked for, 0 for the lock's default.

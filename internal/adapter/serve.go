@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/internal/input"
 	"github.com/holdfast-go/holdfast/lock"
 	"github.com/holdfast-go/holdfast/scenarios/locks"
@@ -214,13 +215,24 @@ func (s *server) owner(r request) (*owner, error) {
 	if o := s.owners[key]; o != nil {
 		return o, nil
 	}
-	l, err := s.lock.Locker(r.Lock, r.Thread)
+	l, err := s.locker(r)
 	if err != nil {
 		return nil, err
 	}
 	o := &owner{name: r.Lock, thread: r.Thread, locker: l, out: s.out, over: s.ctx.Done()}
 	s.owners[key] = o
 	return o, nil
+}
+
+func (s *server) locker(r request) (lock.Locker, error) {
+	if r.Mode != history.Shared {
+		return s.lock.Locker(r.Lock, r.Thread)
+	}
+	l, ok := s.lock.(locks.Sharer)
+	if !ok {
+		return nil, fmt.Errorf("the lock has no readers: %w", errors.ErrUnsupported)
+	}
+	return l.SharedLocker(r.Lock, r.Thread), nil
 }
 
 // finish closes all there is, and says which goroutines are left.

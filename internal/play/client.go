@@ -31,7 +31,7 @@ type Client struct {
 	explicit bool              // whether an acquire may ask for a lease of its own
 	poll     time.Duration     // between two tries of one that does not
 	early    time.Duration     // how long before the end of its validity a careful user stops
-	atOnce   int              // owners
+	atOnce   int               // owners
 	threads  []*thread
 
 	closing  sync.Once

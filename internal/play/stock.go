@@ -74,8 +74,8 @@ func (r *Run) NewStocks() map[string]*Stock {
 	return all
 }
 
-// readStock reads the stock. base is what a reader has read under the same hold, 0 for
-// nothing.
+// readStock reads the stock. base is the value that a reader has read before under the
+// same hold; 0 for none.
 func (c *thread) readStock(ctx context.Context, base int64, token uint64) (int64, bool) {
 	var args *history.Args
 	if c.stock.FencesReads {

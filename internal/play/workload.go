@@ -20,7 +20,7 @@ import (
 // run concurrently, on the same lock handle.
 type thread struct {
 	*Client
-	number int        // from 1, within the client
+	number int // from 1, within the client
 	mode   history.Mode
 	rng    *rand.Rand // latencies of the resource, and a little unevenness
 	named  bool       // whether a grant has named its validity

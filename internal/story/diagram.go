@@ -356,7 +356,7 @@ func (d *diagram) drawAxis() {
 	for _, m := range []struct {
 		mark byte
 		says string
-	}{{'/', "fault"}, {'.', "waits"}, {'=', "holds"}, {'#', "two hold it"}, {'~', "paused"}, {'-', "holder on a server"}, {'+', "command"}, {'x', "down"}} {
+	}{{'/', "fault"}, {'.', "waits"}, {'=', "holds"}, {'#', "too many hold it"}, {'~', "paused"}, {'-', "holder on a server"}, {'+', "command"}, {'x', "down"}} {
 		if d.used[m.mark] {
 			marks = append(marks, string(m.mark)+" "+m.says)
 		}

@@ -3,8 +3,10 @@ package story
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
+	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/internal/english"
 )
@@ -98,6 +100,9 @@ func (t *teller) granted(e *history.Event, who string, waited int64) {
 		for _, o := range t.f.beliefsAt(c.From, c.Lock, c.Owner) {
 			others = append(others, t.f.NameOf(o.Client, o.Owner))
 		}
+		if t.f.History.Header.Claims.Capacity() > 1 && !slices.ContainsFunc(t.f.Overlaps, func(o checker.Overlap) bool { return o.B.AcquireOp == e.Op }) {
+			others = nil // there is room for all of them
+		}
 	}
 	if len(others) == 0 {
 		t.say(e, ordinary, "%s gets the lock%s.", who, extra).grant = true
@@ -107,12 +112,24 @@ func (t *teller) granted(e *history.Event, who string, waited int64) {
 	if len(others) > 1 {
 		believe = "believe that they hold"
 	}
-	s := t.say(e, unmissable, "%s gets the lock%s while %s still %s it: %s from here on.", who, extra, english.And(others), believe, holders(len(others)+1))
+	s := t.say(e, unmissable, "%s gets the lock%s while %s still %s it: %s from here on.", who, extra, english.And(others), believe, t.f.crowd(len(others)+1))
 	s.Bad, s.grant = true, true
 }
 
-func holders(n int) string {
-	if n == 2 {
+// CrowdOf names the owners of an overlap.
+func (f *Facts) CrowdOf(o checker.Overlap) string {
+	if f.History.Header.Claims.Permits > 1 {
+		return f.crowd(o.Owners)
+	}
+	return f.crowd(2) // these two alone are too many
+}
+
+// crowd names so many owners that hold a lock together.
+func (f *Facts) crowd(n int) string {
+	switch permits := f.History.Header.Claims.Permits; {
+	case permits > 1:
+		return fmt.Sprintf("%d of %d permits", n, permits)
+	case n == 2:
 		return "two holders"
 	}
 	return fmt.Sprintf("%d holders", n)

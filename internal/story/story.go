@@ -318,7 +318,7 @@ func (t *teller) overlapEnds(o checker.Overlap) {
 	}
 	t.out = append(t.out, Sentence{
 		At: o.To, line: t.f.lineOfEnd(c), weight: unmissable, Bad: true, actor: who,
-		Text: fmt.Sprintf("%s: the time of two holders, %s and %s, ends after %s.", how, who, t.f.NameOf(other.Client, other.Owner), length(o.To-o.From)),
+		Text: fmt.Sprintf("%s: the time of %s, %s and %s, ends after %s.", how, t.f.CrowdOf(o), who, t.f.NameOf(other.Client, other.Owner), length(o.To-o.From)),
 	})
 }
 

@@ -169,14 +169,8 @@ func (d Description) Check() error {
 		return wrong(`"name" must be at most 40 lower case letters, digits and hyphens`)
 	}
 	switch c := d.Claims; {
-	case c.Permits < 0 || c.Permits > history.LargestPermits:
-		return wrong(`"permits" must be from 0 to %d`, history.LargestPermits)
-	case c.Permits > 1 && c.ReadWrite:
-		return wrong(`it has either "permits" or "read_write"`)
-	case c.Capacity() > 1 && (c.Reentrant || c.Fencing):
-		return wrong(`"reentrant" and "fencing" are claims of a lock with one holder`)
-	case c.ReadWrite && c.Fairness:
-		return wrong(`"fairness" among readers and writers has no one order`)
+	case c.Conflict() != "":
+		return wrong("%s", c.Conflict())
 	case d.Primaries < 0 || d.Primaries > 9:
 		return wrong(`"primaries" must be from 1 to 9`)
 	case d.Quorum < 0 || d.Quorum > d.Groups():

@@ -110,6 +110,8 @@ func (r *report) markdown(w io.Writer) error {
 	}
 	fmt.Fprint(w, "\n| survivors that this would kill | mutants | reached by no run | killed by tests | left |\n|---|---:|---:|---:|---:|\n")
 	some := r.survivors()
+	var small counts
+	classes := 0
 	for _, by := range r.remedies(some) {
 		var all counts
 		for _, m := range some {
@@ -117,14 +119,29 @@ func (r *report) markdown(w io.Writer) error {
 				all.add(m)
 			}
 		}
-		if by == "" {
+		switch {
+		case by == "":
 			by = "Not examined yet"
+		case all.Played-all.Tested < smallClass:
+			classes++
+			for _, m := range some {
+				if r.notes.remedyFor(m.Mutant) == by {
+					small.add(m)
+				}
+			}
+			continue
 		}
 		fmt.Fprintf(w, "| %s | %d | %d | %d | %d |\n", by, all.Played, all.NotReached, all.Tested, all.Played-all.Tested)
+	}
+	if classes > 0 {
+		fmt.Fprintf(w, "| %d smaller classes, which `notes.yaml` has | %d | %d | %d | %d |\n", classes, small.Played, small.NotReached, small.Tested, small.Played-small.Tested)
 	}
 	_, err := fmt.Fprintln(w)
 	return err
 }
+
+// smallClass is the number of survivors below which a class has no row of its own.
+const smallClass = 20
 
 // remedies are the tests that would kill the survivors, in the order of the
 // notes.

@@ -158,9 +158,8 @@ func anyOrder(ops []Op, r Rules) bool {
 	return try(ops, 0, nil)
 }
 
-// With matched releases and without leases and refusals the rule is exact: the weights
-// between the return of an acquire and the call of its release never exceed the
-// capacity.
+// The core of a hold is from the return of its acquire to the call of its release. If
+// there are no leases and no refusals, the weights of cores never exceed the capacity.
 func TestRoomJudgesAgreeWithTheRuleOfCores(t *testing.T) {
 	over := 0
 	for seed := range rounds(t, 3000) {

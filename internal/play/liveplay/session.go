@@ -15,6 +15,11 @@ func (s *remoteSession) Locker(name, thread string) lock.Locker {
 	return s.process.Locker(name, thread)
 }
 
+// SharedLocker implements [locks.Sharer].
+func (s *remoteSession) SharedLocker(name, thread string) lock.Locker {
+	return s.process.SharedLocker(name, thread)
+}
+
 // Identity implements [locks.Session]. It is empty if the process does not answer,
 // which then does nothing under that identity either.
 func (s *remoteSession) Identity(thread string) string {
