@@ -153,7 +153,7 @@ func (s *state) tryAgain(op context.Context, q *waiting) bool {
 		return more
 	case q.w == nil && t.outcome == busy:
 		var ready bool
-		if q.w, ready = s.c.hub.join(s.names.channel, false); ready {
+		if q.w, ready = s.c.hub.join(s.names.channel); ready {
 			return true // earlier releases were not published to us
 		}
 	}

@@ -288,14 +288,10 @@ func (c *Client) handed(channel, message string) {
 // the end of the holder's lease. It also does so after the confirmation of the
 // subscription, because earlier messages are lost.
 func (l *line) run(pttl time.Duration) {
-	freed, ready := l.c.hub.join(l.names.channel, false) // by an owner outside of the queue
+	// freed is for a release by an owner outside of the queue.
+	freed, handed := l.c.hub.joinBoth(l.names.channel, l.c.fairChannel(l.names))
 	defer l.c.hub.leave(freed, false)
-	// One of the two confirmations is reason enough for a look: the later one.
-	handed, readyToo := l.c.hub.join(l.c.fairChannel(l.names), !ready && freed.leads())
 	defer l.c.hub.leave(handed, true)
-	if ready && readyToo {
-		l.c.hub.wakeUp(handed)
-	}
 	timer := time.NewTimer(l.pause(pttl))
 	for {
 		freed.woken = false

@@ -22,22 +22,31 @@ type hubs struct {
 func newHubs(c *Client) *hubs { return &hubs{c: c, of: make(map[string]*hub)} }
 
 // join adds a waiter to a channel; see [hub.join].
-func (all *hubs) join(channel string, quiet bool) (w *waiter, ready bool) {
-	node, _ := all.c.nodeOf(all.c.life, channel) // otherwise the hub finds out
-	all.mu.Lock()
-	h := all.at(node)
-	all.mu.Unlock()
-	return h.join(channel, quiet)
+func (all *hubs) join(channel string) (w *waiter, ready bool) {
+	h := all.lock(channel)
+	defer all.mu.Unlock()
+	return h.join(channel, false)
 }
 
-// wakeUp wakes a waiter, unless it has a wake-up already.
-func (all *hubs) wakeUp(w *waiter) {
-	all.mu.Lock()
+// joinBoth adds waiters to two channels of one slot. It does so at once: otherwise it would
+// depend on the scheduler whether one command subscribes to both.
+func (all *hubs) joinBoth(freedChannel, handedChannel string) (freed, handed *waiter) {
+	h := all.lock(freedChannel)
 	defer all.mu.Unlock()
-	select {
-	case w.wake <- struct{}{}:
-	default:
+	freed, ready := h.join(freedChannel, false)
+	// One of the two confirmations is reason enough for a look: the later one.
+	handed, readyToo := h.join(handedChannel, !ready && freed.leads())
+	if ready && readyToo {
+		handed.wake <- struct{}{}
 	}
+	return freed, handed
+}
+
+// lock locks mu, and returns the hub of a channel.
+func (all *hubs) lock(channel string) *hub {
+	node, _ := all.c.nodeOf(all.c.life, channel) // otherwise the hub finds out
+	all.mu.Lock()
+	return all.at(node)
 }
 
 // leave removes a waiter; see [hub.left].

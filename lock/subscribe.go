@@ -102,10 +102,9 @@ const pong = ""
 
 // join adds a waiter to a channel. ready means that it must poll once more now: it
 // is the first, and the subscription is already confirmed; otherwise the
-// confirmation wakes the first. Client.begin counts the caller.
+// confirmation wakes the first. Client.begin counts the caller. The caller holds mu.
 func (h *hub) join(channel string, quiet bool) (w *waiter, ready bool) {
 	w = &waiter{hub: h, channel: channel, quiet: quiet, wake: make(chan struct{}, 1), first: make(chan struct{})}
-	h.mu.Lock()
 	h.waiters[channel] = append(h.waiters[channel], w)
 	delete(h.idle, channel)
 	if h.conn == nil || !h.conn.sent[channel] {
@@ -116,7 +115,6 @@ func (h *hub) join(channel string, quiet bool) (w *waiter, ready bool) {
 		ready = h.acked[channel]
 	}
 	h.start()
-	h.mu.Unlock()
 	h.changed()
 	return w, ready
 }
