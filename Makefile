@@ -200,8 +200,8 @@ adapters:
 	cd adapters/sql && go build -o holdfast-sql .
 	cd adapters/zookeeper && go build -o holdfast-zookeeper .
 	cd adapters/gozero && go build -o holdfast-gozero .
-	@if command -v mvn >/dev/null 2>&1 && command -v java >/dev/null 2>&1; then mvn -q -B -f adapters/jvm package && mvn -q -B -f adapters/curator package; \
-	else echo "adapters/jvm, adapters/curator: skipped, they need a JDK and Maven"; fi
+	@if command -v mvn >/dev/null 2>&1 && command -v java >/dev/null 2>&1; then mvn -q -B -f adapters/jvm package && mvn -q -B -f adapters/curator package && mvn -q -B -f adapters/spring package; \
+	else echo "adapters/jvm, adapters/curator, adapters/spring: skipped, they need a JDK and Maven"; fi
 	@if command -v npm >/dev/null 2>&1; then cd adapters/node && npm ci --silent --no-audit --no-fund; \
 	else echo "adapters/node: skipped, it needs Node and npm"; fi
 	@if command -v python3 >/dev/null 2>&1; then cd adapters/python && python3 -m venv .venv && .venv/bin/pip install -q -r requirements.txt; \
@@ -214,7 +214,7 @@ NOT_OK = awk -F '|' '/^\| scenario \| lock / { rest = 1 } /^([0-9]+ runs: |✓)/
 
 # The locks of each LIBRARY in every scenario on real servers, as a table in its page
 # of docs/findings. An adapter that is not built is left out, in words.
-LIBRARY ?= redsync redislock rueidislock go-zero redisson node-redlock redis-semaphore redis-py python-redis-lock pottery etcd
+LIBRARY ?= redsync redislock rueidislock go-zero redisson node-redlock redis-semaphore redis-py python-redis-lock pottery spring etcd
 findings: adapters
 	@$(BUILT); worst=0; \
 	play() { \
@@ -238,6 +238,7 @@ findings: adapters
 	play redis-py --adapter adapters/python/holdfast-redis-py --lock redis-py,redis-py-no-timeout --accept adapters/python/accepted.yaml; \
 	play python-redis-lock --adapter adapters/python/holdfast-redis-py --lock python-redis-lock,python-redis-lock-renewed,python-redis-lock-no-expire --time-scale 1 --accept adapters/python/accepted.yaml; \
 	play pottery --adapter adapters/python/holdfast-redis-py --lock pottery,pottery-3 --accept adapters/python/accepted.yaml; \
+	play spring --adapter adapters/spring/holdfast-spring --workers 2 --accept adapters/spring/accepted.yaml; \
 	play etcd --adapter adapters/etcd/holdfast-etcd --accept adapters/etcd/accepted.yaml; \
 	exit $$worst
 
