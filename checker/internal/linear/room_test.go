@@ -11,9 +11,8 @@ import (
 // some changes. Times are small, so that many meet.
 func roomHistory(r *rand.Rand, capacity int32, leases, unclear bool) []Op {
 	type owner struct {
-		free    int64 // when it may ask next
-		holds   bool
-		release int64
+		free  int64 // when it may ask next
+		holds bool
 	}
 	var ops []Op
 	owners := make([]owner, 2+r.IntN(4))
