@@ -1,0 +1,175 @@
+package checker
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/holdfast-go/holdfast/checker/history"
+)
+
+// A lock with room for several is judged by the weights of its holds: the excuse of one
+// hold excuses one too many, and not two.
+func TestHoldsAreWeighed(t *testing.T) {
+	permits := func(n int) history.Header {
+		return leased(func(h *history.Header) { h.Claims.Reentrant, h.Claims.Permits, h.User = false, n, history.Careless })
+	}
+	readers := leased(func(h *history.Header) { h.Claims.Reentrant, h.Claims.ReadWrite = false, true })
+	for _, tt := range []struct {
+		name     string
+		header   history.Header
+		story    string
+		property Property
+		want     Outcome
+		inherent bool
+		reason   string
+	}{
+		{"as many as there are permits", permits(2), `
+			0    c1 acquire lease=9000
+			1    c1 ok
+			2    c2 acquire lease=9000
+			3    c2 ok
+			500  c1 release
+			501  c1 ok
+			502  c3 acquire lease=9000
+			503  c3 ok
+			600  c2 release
+			601  c2 ok
+			700  c3 release
+			701  c3 ok`, Exclusion, OutcomeOK, false, ""},
+		{"one more", permits(2), `
+			0    c1 acquire lease=9000
+			1    c1 ok
+			2    c2 acquire lease=9000
+			3    c2 ok
+			4    c3 acquire lease=9000
+			5    c3 ok
+			600  c1 release
+			601  c1 ok
+			602  c2 release
+			603  c2 ok
+			604  c3 release
+			605  c3 ok`, Exclusion, Violated, false, "3 owners of 2 permits"},
+		{"one lease outlived excuses one more", permits(2), `
+			0    c1 acquire lease=1000
+			1    c1 ok
+			2    c2 acquire lease=9000
+			3    c2 ok
+			1500 c3 acquire lease=9000
+			1501 c3 ok
+			1600 c1 release
+			1601 c1 fail err=lost
+			1602 c2 release
+			1603 c2 ok
+			1604 c3 release
+			1605 c3 ok`, Exclusion, Violated, true, "went on after its lease"},
+		{"one lease outlived does not excuse two more", permits(2), `
+			0    c1 acquire lease=1000
+			1    c1 ok
+			2    c2 acquire lease=9000
+			3    c2 ok
+			1500 c3 acquire lease=9000
+			1501 c3 ok
+			1502 c4 acquire lease=9000
+			1503 c4 ok
+			1600 c1 release
+			1601 c1 fail err=lost
+			1602 c2 release
+			1603 c2 ok
+			1604 c3 release
+			1605 c3 ok
+			1606 c4 release
+			1607 c4 ok`, Exclusion, Violated, false, "3 owners of 2 permits"},
+		{"readers together", readers, `
+			0    c1 acquire lease=9000 mode=shared
+			1    c1 ok
+			2    c2 acquire lease=9000 mode=shared
+			3    c2 ok
+			600  c1 release
+			601  c1 ok
+			602  c2 release
+			603  c2 ok`, Exclusion, OutcomeOK, false, ""},
+		{"a writer among readers", readers, `
+			0    c1 acquire lease=9000 mode=shared
+			1    c1 ok
+			2    c2 acquire lease=9000
+			3    c2 ok
+			600  c1 release
+			601  c1 ok
+			602  c2 release
+			603  c2 ok`, Exclusion, Violated, false, "during the lease of client-1/1"},
+		{"refused while there is room", permits(2), `
+			0    c1 acquire lease=9000
+			1    c1 ok
+			2    c2 acquire lease=9000
+			3    c2 fail err=busy
+			600  c1 release
+			601  c1 ok`, Linearizable, Violated, false, ""},
+		{"refused while it is full", permits(2), `
+			0    c1 acquire lease=9000
+			1    c1 ok
+			2    c2 acquire lease=9000
+			3    c2 ok
+			4    c3 acquire lease=9000
+			5    c3 fail err=busy
+			600  c1 release
+			601  c1 ok
+			602  c2 release
+			603  c2 ok`, Linearizable, OutcomeOK, false, ""},
+		{"a waiter sleeps although a permit is free", permits(2), `
+			0     c1 acquire lease=60000
+			1     c1 ok
+			2     c2 acquire lease=60000
+			3     c2 ok
+			4     c3 acquire lease=60000 wait=-1
+			500   c2 release
+			501   c2 ok
+			30000 c3 ok
+			30001 c3 release
+			30002 c3 ok
+			30003 c1 release
+			30004 c1 ok`, Progress, Violated, false, "client-3/1 waited from"},
+		{"a waiter waits as long as there is no permit", permits(2), `
+			0     c1 acquire lease=60000
+			1     c1 ok
+			2     c2 acquire lease=60000
+			3     c2 ok
+			4     c3 acquire lease=60000 wait=-1
+			29500 c2 release
+			29501 c2 ok
+			30000 c3 ok
+			30001 c3 release
+			30002 c3 ok
+			30003 c1 release
+			30004 c1 ok`, Progress, OutcomeOK, false, ""},
+		{"a write between two reads", leased(func(h *history.Header) {
+			h.Claims.Reentrant, h.Claims.ReadWrite, h.Resource = false, true, &history.Resource{Initial: 10}
+		}), `
+			0    c1 acquire lease=9000 mode=shared
+			1    c1 ok
+			2    c1 read
+			3    c1 ok value=10
+			4    c2 acquire lease=9000
+			5    c2 ok
+			6    c2 read
+			7    c2 ok value=10
+			8    c2 write value=9 base=10
+			9    c2 ok value=10
+			10   c2 release
+			11   c2 ok
+			12   c1 read base=10
+			13   c1 ok value=9
+			14   c1 release
+			15   c1 ok`, ResourceSafe, Violated, false, "under the same hold"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r, err := Judge(story(t, tt.header, tt.story), Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			v := r.Verdicts[tt.property]
+			if v.Outcome != tt.want || (v.Inherent != "") != tt.inherent || !strings.Contains(v.Reason, tt.reason) {
+				t.Errorf("%s is %+v, want %s with %q, inherent: %t", tt.property, v, tt.want, tt.reason, tt.inherent)
+			}
+		})
+	}
+}
