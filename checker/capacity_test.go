@@ -7,7 +7,7 @@ import (
 	"github.com/holdfast-go/holdfast/checker/history"
 )
 
-// A lock with room for several is judged by the weights of its holds: the excuse of one
+// The judges weigh the holds of a lock with room for several. The excuse of one
 // hold excuses one too many, and not two.
 func TestHoldsAreWeighed(t *testing.T) {
 	permits := func(n int) history.Header {
