@@ -24,8 +24,8 @@ var resourceProperty = property{
 type resourceJudge struct{ *trace }
 
 // judge finds writes that overwrote another value than their writer had
-// read: the update in between is lost. A reader that reads twice must not see one either. A fenced resource must also refuse a token
-// older than one that it has accepted.
+// read: the update in between is lost. A reader that reads twice must not see one
+// either. A fenced resource must also refuse a token older than one that it has accepted.
 func (j resourceJudge) judge() Verdict {
 	writes := make([]*op, 0, len(j.ops))
 	uses := make([]*op, 0, len(j.ops)) // that go by what their owner has read before

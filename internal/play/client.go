@@ -47,12 +47,9 @@ func (r *Run) NewClient(n int, p *faults.Process, s locks.Session, stocks map[st
 		waits: r.Lock.Claims.Waits, explicit: r.Lock.Claims.Explicit, poll: cmp.Or(time.Duration(r.Scenario.Workload.Poll), r.Scenario.Scaled(locks.DefaultPoll)),
 		early: r.Early,
 	}
-	places := 1 // owners that stand for each owner of the workload, so that together they fill the lock
-	switch claims := r.Lock.Claims; {
-	case claims.ReadWrite:
+	places := r.Lock.Claims.Capacity() // so many owners stand for each of the workload, and fill the lock
+	if r.Lock.Claims.ReadWrite {
 		places = 2 // a writer and a reader
-	default:
-		places = claims.Capacity()
 	}
 	c.atOnce = c.work.AtOnce() * places
 	for i := range c.atOnce {

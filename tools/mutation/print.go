@@ -110,34 +110,39 @@ func (r *report) markdown(w io.Writer) error {
 	}
 	fmt.Fprint(w, "\n| survivors that this would kill | mutants | reached by no run | killed by tests | left |\n|---|---:|---:|---:|---:|\n")
 	some := r.survivors()
-	var small counts
+	var small []*result // of the classes that have no row
 	classes := 0
 	for _, by := range r.remedies(some) {
-		var all counts
+		var of []*result
 		for _, m := range some {
 			if r.notes.remedyFor(m.Mutant) == by {
-				all.add(m)
+				of = append(of, m)
 			}
 		}
+		all := sum(of)
 		switch {
 		case by == "":
 			by = "Not examined yet"
 		case all.Played-all.Tested < smallClass:
 			classes++
-			for _, m := range some {
-				if r.notes.remedyFor(m.Mutant) == by {
-					small.add(m)
-				}
-			}
+			small = append(small, of...)
 			continue
 		}
 		fmt.Fprintf(w, "| %s | %d | %d | %d | %d |\n", by, all.Played, all.NotReached, all.Tested, all.Played-all.Tested)
 	}
 	if classes > 0 {
-		fmt.Fprintf(w, "| %d smaller classes, which `notes.yaml` has | %d | %d | %d | %d |\n", classes, small.Played, small.NotReached, small.Tested, small.Played-small.Tested)
+		all := sum(small)
+		fmt.Fprintf(w, "| %d smaller classes, which `notes.yaml` has | %d | %d | %d | %d |\n", classes, all.Played, all.NotReached, all.Tested, all.Played-all.Tested)
 	}
 	_, err := fmt.Fprintln(w)
 	return err
+}
+
+func sum(of []*result) (all counts) {
+	for _, m := range of {
+		all.add(m)
+	}
+	return all
 }
 
 // smallClass is the number of survivors below which a class has no row of its own.

@@ -23,15 +23,15 @@ const (
 // second look keeps all. It is exact within its bounds, and undecided beyond them.
 func byRooms(ops []Op, r Rules, budget time.Duration) Ruling {
 	deadline := time.Now().Add(budget)
-	if v := followRooms(ops, r, fewScenes, deadline); v.Outcome == OutcomeOK {
+	if v := followRooms(ops, r, true, deadline); v.Outcome == OutcomeOK {
 		return v
 	}
-	return followRooms(ops, r, mostScenes, deadline)
+	return followRooms(ops, r, false, deadline)
 }
 
-// followRooms keeps at most some scenes at each return. It is not violated unless those
-// are all.
-func followRooms(ops []Op, r Rules, most int, deadline time.Time) Ruling {
+// followRooms keeps a few scenes at each return, or all. Its ruling is violated only if it
+// left none out.
+func followRooms(ops []Op, r Rules, few bool, deadline time.Time) Ruling {
 	type event struct {
 		t    int64
 		ret  bool
@@ -50,7 +50,7 @@ func followRooms(ops []Op, r Rules, most int, deadline time.Time) Ruling {
 		}
 		return cmp.Compare(a.t, b.t)
 	})
-	s := roomSearch{rules: r, scenes: []scene{{}}, most: most}
+	s := roomSearch{rules: r, scenes: []scene{{}}, few: few}
 	for _, e := range events {
 		if !e.ret {
 			if !s.open(e.slot) {
@@ -82,8 +82,8 @@ func (p scene) key() string { return strconv.FormatUint(p.done, 36) + " " + p.ro
 
 type roomSearch struct {
 	rules   Rules
-	most    int // scenes
-	dropped bool
+	few     bool // keeps fewScenes at each return
+	dropped bool // scenes, because they were more
 	slots   [mostOpen]*Op
 	scenes  []scene // after the events so far
 }
@@ -114,7 +114,7 @@ func (s *roomSearch) finish(o *Op, deadline time.Time) bool {
 				kept[k] = true
 				out = append(out, p)
 			}
-			if s.most == fewScenes && len(out) == s.most {
+			if s.few && len(out) == fewScenes {
 				s.dropped = true
 				break
 			}
@@ -123,14 +123,14 @@ func (s *roomSearch) finish(o *Op, deadline time.Time) bool {
 		if n%64 == 0 && time.Now().After(deadline) {
 			return false
 		}
-		if len(seen) > s.most*s.most || s.most > fewScenes && len(seen) > s.most {
-			if s.most > fewScenes {
-				return false
-			}
+		if s.few && len(seen) > fewScenes*fewScenes {
 			s.dropped = true
 			break
 		}
-		alone := s.most == fewScenes && len(s.rules.enter(next[:0], p.room, o)) > 0
+		if len(seen) > mostScenes {
+			return false
+		}
+		alone := s.few && len(s.rules.enter(next[:0], p.room, o)) > 0
 		s.dropped = s.dropped || alone
 		for j, x := range s.slots {
 			if x == nil || p.done&(1<<j) != 0 || alone && x != o {
