@@ -185,8 +185,8 @@ func (h *hub) changed() {
 // run is the writer. It ends after a while without a waiter, or with the client.
 func (h *hub) run() {
 	timer := time.NewTimer(0)
-	var idleSince, retryAt time.Time
-	backoff := hubBackoff
+	var idleSince time.Time
+	reconnect := retry{pause: hubBackoff}
 	for {
 		h.mu.Lock()
 		conn, idle := h.conn, len(h.waiters) == 0
@@ -207,15 +207,7 @@ func (h *hub) run() {
 			return
 		case broken:
 			h.hangUp()
-			switch {
-			case !useful: // as for a user without the right to subscribe
-				retryAt = now.Add(backoff)
-				backoff = min(2*backoff, hubBackoffMax)
-			case h.node != "": // otherwise it would ask a node that has lost a slot in a tight loop
-				retryAt, backoff = now.Add(hubBackoff), hubBackoff
-			default:
-				backoff = hubBackoff
-			}
+			reconnect.broken(now, useful, h.node != "")
 			continue
 		case idle && now.Sub(idleSince) >= hubLinger:
 			h.hangUp()
@@ -237,22 +229,25 @@ func (h *hub) run() {
 				next = min(next, linger)
 			}
 		case idle:
-		case now.Before(retryAt):
-			next = min(next, retryAt.Sub(now))
+		case now.Before(reconnect.at):
+			next = min(next, reconnect.at.Sub(now))
 		case h.connect() == nil:
 			continue
 		default:
-			retryAt = time.Now().Add(backoff)
-			next = backoff
-			backoff = min(2*backoff, hubBackoffMax)
+			next = reconnect.later(time.Now())
 		}
 
 		timer.Reset(next)
-		select {
-		case <-h.kick:
-		case <-timer.C:
-		case <-h.c.life.Done():
-		}
+		h.sleep(timer)
+	}
+}
+
+// sleep returns when there is something to look at.
+func (h *hub) sleep(timer *time.Timer) {
+	select {
+	case <-h.kick:
+	case <-timer.C:
+	case <-h.c.life.Done():
 	}
 }
 

@@ -27,6 +27,9 @@ import (
 // people's locks are read by themselves.
 var modules = []string{"./...", "./lock/..."}
 
+// lockPath is the module of the reference lock.
+const lockPath = "github.com/holdfast-go/holdfast/lock/"
+
 // count is a number with its ceiling, and the item that makes it.
 type count struct {
 	what    string
@@ -47,6 +50,8 @@ func main() {
 	pkgs := readPackages()
 	importable, exported := countSurface(pkgs, *list)
 	lines, function, file := countGo(pkgs)
+	linesOfLock, functionOfLock, _ := countGo(slices.DeleteFunc(slices.Clone(pkgs), isOutsideLock))
+	functionOfLock.what, functionOfLock.most = "lines of its longest function", 60
 	counts := []count{
 		{"visible top-level folders", len(visibleFolders()), 14, ""},
 		{"packages", len(pkgs), 55, ""},
@@ -54,6 +59,8 @@ func main() {
 		{"exported identifiers of these", exported, 303, ""},
 		{"lines of Go and Lua", lines, 83100, ""},
 		function, file,
+		{"lines of Go and Lua in lock/", linesOfLock, 5150, ""},
+		functionOfLock,
 		{"lines of docs", countLines("docs/*.md", "docs/*/*.md"), 6000, ""},
 		{"direct dependencies", countDependencies(), 19, ""},
 	}
@@ -186,6 +193,9 @@ func countGo(pkgs []pkg) (lines int, function, file count) {
 	}
 	return lines, function, file
 }
+
+// isOutsideLock says whether a package is no part of the reference lock.
+func isOutsideLock(p pkg) bool { return !strings.HasPrefix(p.ImportPath+"/", lockPath) }
 
 // longer is c, or an item with a larger number.
 func longer(c count, n int, item string) count {

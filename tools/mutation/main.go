@@ -108,13 +108,14 @@ func parseFlags(args []string, stderr io.Writer) (o options, format string, err 
 		})
 	}
 	list(&o.Locks, "lock", "`locks` to play, by name (default all)")
-	list(&o.Files, "file", "`files` to change, as lock/release.go (default all)")
+	list(&o.Files, "file", "`files` to change, as lock/release.go, or folders, as lock/ (default all)")
 	list(&o.Operators, "operator", "`rules` to change by: "+strings.Join(operatorNames(), ", ")+" (default all)")
 	f.IntVar(&o.Sample, "sample", 0, "play so many mutants, drawn by --seed (default all)")
 	f.Uint64Var(&o.Seed, "seed", 1, "the seed of the sample and of every run")
 	f.IntVar(&o.Drawn, "drawn", 10, "random scenarios for each lock")
 	f.IntVar(&o.Placed, "placed", 0, "survivors also play one in so many placements of explore --exhaustive (default none)")
 	f.BoolVar(&o.Tests, "tests", false, "survivors also meet the tests of the locks")
+	f.BoolVar(&o.NoRuns, "no-runs", false, "every mutant meets the tests of the locks, and no run (implies --tests)")
 	shard := f.String("shard", "", "part `I/N` of the mutants")
 	f.StringVar(&o.Record, "out", "", "`directory` that keeps the results")
 	f.StringVar(&format, "format", "text", "what to print: text, json (a line for the counts, and one for each mutant that was not killed) or markdown")
@@ -136,6 +137,7 @@ func parseFlags(args []string, stderr io.Writer) (o options, format string, err 
 	case o.Stall < time.Second:
 		return o, "", fmt.Errorf("--stall %v: must be at least 1s", o.Stall)
 	}
+	o.Tests = o.Tests || o.NoRuns
 	return o, format, o.check()
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"math/rand/v2"
 	"slices"
+	"strings"
 
 	"github.com/holdfast-go/holdfast/internal/random"
 	"github.com/holdfast-go/holdfast/internal/search/explore/draw"
@@ -77,17 +78,21 @@ func drawJobs(locks []*locks.Lock, seed uint64, each int) ([]suite.Job, error) {
 
 // choice says which mutants are played.
 type choice struct {
-	Files, Operators []string // empty for all
-	Sample           int      // the size of a sample drawn by Seed; 0 for all
-	Seed             uint64
-	Shard            suite.Shard // of those
+	Files     []string // or folders, which end with a slash; empty for all
+	Operators []string // empty for all
+	Sample    int      // the size of a sample drawn by Seed; 0 for all
+	Seed      uint64
+	Shard     suite.Shard // of those
 }
 
 // choose returns the chosen mutants, in their order.
 func (c choice) choose(all []*Mutant) []*Mutant {
 	var some []*Mutant
 	for _, m := range all {
-		if (len(c.Files) == 0 || slices.Contains(c.Files, m.File)) && (len(c.Operators) == 0 || slices.Contains(c.Operators, m.Operator)) {
+		isIn := func(place string) bool {
+			return place == m.File || strings.HasSuffix(place, "/") && strings.HasPrefix(m.File, place)
+		}
+		if (len(c.Files) == 0 || slices.ContainsFunc(c.Files, isIn)) && (len(c.Operators) == 0 || slices.Contains(c.Operators, m.Operator)) {
 			some = append(some, m)
 		}
 	}

@@ -20,6 +20,7 @@ type options struct {
 	Drawn   int      // random scenarios for each lock
 	Placed  int      // survivors play one in so many placements of a fault; 0 for none
 	Tests   bool     // what no run kills meets the tests of the locks
+	NoRuns  bool     // all meet the tests, and no run
 	Record  string   // directory that keeps the results; empty for none
 	Workers int
 	Stall   time.Duration
@@ -60,11 +61,13 @@ func (o options) measure(ctx context.Context) (*report, error) {
 		}
 	}
 	built()
-	if h.catalogue, err = catalogueJobs(under, uses, o.Seed); err != nil {
-		return nil, err
-	}
-	if h.drawn, err = drawJobs(under, o.Seed, o.Drawn); err != nil {
-		return nil, err
+	if !o.NoRuns {
+		if h.catalogue, err = catalogueJobs(under, uses, o.Seed); err != nil {
+			return nil, err
+		}
+		if h.drawn, err = drawJobs(under, o.Seed, o.Drawn); err != nil {
+			return nil, err
+		}
 	}
 	if o.Record == "" {
 		o.Record = dir
@@ -203,7 +206,9 @@ func (o options) command() string {
 	if o.Placed > 0 {
 		words = append(words, "--placed", fmt.Sprint(o.Placed))
 	}
-	if o.Tests {
+	if o.NoRuns {
+		words = append(words, "--no-runs")
+	} else if o.Tests {
 		words = append(words, "--tests")
 	}
 	if len(o.Files) > 0 {

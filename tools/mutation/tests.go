@@ -30,7 +30,7 @@ type ownTests struct {
 // slack more. That is real time.
 const (
 	patience = 5
-	slack    = 5 * time.Second
+	slack    = 15 * time.Second
 )
 
 // testProgram is the tests of a package, with all mutants.
