@@ -59,7 +59,7 @@ func main() {
 		{"exported identifiers of these", exported, 303, ""},
 		{"lines of Go and Lua", lines, 83100, ""},
 		function, file,
-		{"lines of Go and Lua in lock/", linesOfLock, 5150, ""},
+		{"lines of Go and Lua in lock/", linesOfLock, 5000, ""},
 		functionOfLock,
 		{"lines of docs", countLines("docs/*.md", "docs/*/*.md"), 6000, ""},
 		{"direct dependencies", countDependencies(), 19, ""},
