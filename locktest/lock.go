@@ -98,7 +98,7 @@ type Lock struct {
 	// the verdicts depend on the clients alone.
 	Holders func(View) []Hold
 	// Keys are the keys that Holders reads besides Key, with {name} for the name of the
-	// lock and {owner} for any text.
+	// lock and {owner} for any text. A key without {name} serves all locks.
 	Keys []string
 	// StoresOwner is true if the lock stores the owner string of New or Locker.
 	// Otherwise Holdfast finds the owner of a value by the process that stored

@@ -189,6 +189,29 @@ var outsiders = []struct {
 		{"clears", "ownership", "late-release", ""},
 		{"until-from-answer", "lease", "stale-grant", ""},
 	}},
+	{packedLock, []mistake{
+		{"unchecked", "ownership", "late-release", ""},
+		{"never-ends", "progress", "holder-crash", ""},
+	}},
+	{singleton, []mistake{
+		{"unchecked", "ownership", "late-release", ""},
+	}},
+	{pairLock, []mistake{
+		{"unchecked", "ownership", "late-release", ""},
+		{"never-ends", "progress", "holder-crash", ""},
+	}},
+	{listedLock, []mistake{
+		{"unchecked", "ownership", "late-release", ""},
+		{"never-ends", "progress", "holder-crash", ""},
+	}},
+	{scheduledLock, []mistake{
+		{"unchecked", "ownership", "late-release", ""},
+		{"never-ends", "progress", "holder-crash", ""},
+	}},
+	{journalLock, []mistake{
+		{"unchecked", "ownership", "late-release", ""},
+		{"never-ends", "progress", "holder-crash", ""},
+	}},
 	{twoPermitsLock, []mistake{
 		{"one-more", "exclusion", "contention", ""},
 		{"never-cleaned", "cleanup", "holder-crash", ""},

@@ -17,7 +17,7 @@ import (
 type holds struct {
 	lock    *locks.Lock
 	names   []string             // of the locks, the longest first
-	nameOf  map[string]string    // the lock of a key; "" for none
+	keyOf   map[string][]string  // the locks of a key
 	on      map[copyOn]*readCopy // what servers have
 	touched map[copyOn]bool      // by the command whose changes arrive
 	ends    map[string]time.Time // the next end on a server, by its clock
@@ -48,22 +48,24 @@ func newHolds(l *locks.Lock, names []string) *holds {
 	names = slices.Clone(names)
 	slices.SortFunc(names, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
 	return &holds{
-		lock: l, names: names, nameOf: map[string]string{}, on: map[copyOn]*readCopy{},
+		lock: l, names: names, keyOf: map[string][]string{}, on: map[copyOn]*readCopy{},
 		touched: map[copyOn]bool{}, ends: map[string]time.Time{},
 	}
 }
 
-// lockOf is the name of the lock that a key belongs to, "" for none. If the patterns of
-// two locks match a key, it belongs to the one with the longer name.
-func (h *holds) lockOf(key string) string {
-	name, known := h.nameOf[key]
+// locksOf names the locks that a key belongs to. If the patterns of two locks match a key,
+// it belongs to the one with the longer name, and a key without a name to all.
+func (h *holds) locksOf(key string) []string {
+	names, known := h.keyOf[key]
 	if !known {
-		if i := slices.IndexFunc(h.names, func(name string) bool { return h.lock.HasKey(name, key) }); i >= 0 {
-			name = h.names[i]
+		if h.lock.SharesKey(key) {
+			names = h.names
+		} else if i := slices.IndexFunc(h.names, func(name string) bool { return h.lock.HasKey(name, key) }); i >= 0 {
+			names = h.names[i : i+1]
 		}
-		h.nameOf[key] = name
+		h.keyOf[key] = names
 	}
-	return name
+	return names
 }
 
 // holdChange is a change of one hold on a server: its lease or its count, or another one in
@@ -82,16 +84,9 @@ func (h *holds) follow(c keyspace.Change) []holdChange {
 			h.touched[at] = h.touched[at] || at.node == c.Node
 		}
 	} else {
-		at := copyOn{c.Node, h.lockOf(c.Key)}
-		if h.on[at] == nil {
-			h.on[at] = &readCopy{keys: map[string]keyspace.Value{}}
+		for _, name := range h.locksOf(c.Key) {
+			h.enter(copyOn{c.Node, name}, c)
 		}
-		if now := h.on[at]; c.After.Exists() {
-			now.keys[c.Key] = c.After
-		} else {
-			delete(now.keys, c.Key)
-		}
-		h.touched[at] = true
 		if c.More {
 			return nil
 		}
@@ -116,6 +111,19 @@ func (h *holds) follow(c keyspace.Change) []holdChange {
 		}
 	}
 	return changes
+}
+
+// enter enters a change of a key of a copy.
+func (h *holds) enter(at copyOn, c keyspace.Change) {
+	if h.on[at] == nil {
+		h.on[at] = &readCopy{keys: map[string]keyspace.Value{}}
+	}
+	if now := h.on[at]; c.After.Exists() {
+		now.keys[c.Key] = c.After
+	} else {
+		delete(now.keys, c.Key)
+	}
+	h.touched[at] = true
 }
 
 // read lists the holds whose leases go on, of those that the lock's author sees, with one
@@ -183,7 +191,8 @@ func (o *owners) readEvents(c keyspace.Change) []history.Event {
 		if x.is.Owner != x.was.Owner && x.is.Owner != "" && len(o.told) == 0 { // a lock that declares its owners declares all
 			o.noteStored(x.is.Owner, storedBy(c, x.lock))
 		}
-		s := &history.ServerEvent{Node: c.Node, Role: c.Role, Key: cmp.Or(c.Key, o.holds.lock.Key(x.lock)), Cause: c.Cause, Command: c.Command, By: c.By}
+		// The lock's own key stands for whichever has changed: a lock may have several keys, and share one.
+		s := &history.ServerEvent{Node: c.Node, Role: c.Role, Key: o.holds.lock.Key(x.lock), Cause: c.Cause, Command: c.Command, By: c.By}
 		s.Holder, s.Count, s.TTL = o.nameOf(x.lock, x.is.Owner), x.is.Count, rest(x.is, c.Now)
 		s.WasHolder, s.WasCount, s.WasTTL = o.nameOf(x.lock, x.was.Owner), x.was.Count, rest(x.was, c.Now)
 		events = append(events, history.Event{Kind: history.Server, Lock: x.lock, Server: s})

@@ -63,7 +63,7 @@ func (o *owners) IsLock(key string) bool {
 	if o.holds != nil {
 		o.mu.Lock()
 		defer o.mu.Unlock()
-		return o.holds.lockOf(key) != ""
+		return len(o.holds.locksOf(key)) > 0
 	}
 	_, is := o.locks[key]
 	return is

@@ -130,16 +130,21 @@ func (d Description) MayStay(name, key string) bool {
 
 // HasKey reports whether a key is one of those from which Holders reads a lock.
 func (s *Lock) HasKey(name, key string) bool {
-	if key == s.Key(name) {
-		return true
+	return key == s.Key(name) || slices.ContainsFunc(s.Keys, func(pattern string) bool { return matches(named(pattern, name), key) })
+}
+
+// SharesKey reports whether Holders reads every lock from a key.
+func (s *Lock) SharesKey(key string) bool {
+	return slices.ContainsFunc(s.Keys, func(pattern string) bool { return !strings.Contains(pattern, "{name}") && matches(pattern, key) })
+}
+
+// matches reports whether a key is a pattern with any text for {owner}.
+func matches(pattern, key string) bool {
+	before, after, open := strings.Cut(pattern, "{owner}")
+	if !open {
+		return key == before
 	}
-	return slices.ContainsFunc(s.Keys, func(pattern string) bool {
-		before, after, open := strings.Cut(named(pattern, name), "{owner}")
-		if !open {
-			return key == before
-		}
-		return len(key) >= len(before)+len(after) && strings.HasPrefix(key, before) && strings.HasSuffix(key, after)
-	})
+	return len(key) >= len(before)+len(after) && strings.HasPrefix(key, before) && strings.HasSuffix(key, after)
 }
 
 func named(pattern, name string) string { return strings.ReplaceAll(pattern, "{name}", name) }
