@@ -53,8 +53,8 @@ func newHolds(l *locks.Lock, names []string) *holds {
 	}
 }
 
-// locksOf names the locks that a key belongs to. If the patterns of two locks match a key,
-// it belongs to the one with the longer name, and a key without a name to all.
+// locksOf names the locks that a key belongs to. If the patterns of two locks match it, it
+// is that of the longer name. A pattern without a name is that of all.
 func (h *holds) locksOf(key string) []string {
 	names, known := h.keyOf[key]
 	if !known {
