@@ -373,8 +373,11 @@ func TestGroup_lost(t *testing.T) {
 		_, err := g.Lock(ctx)
 		wantErr(t, "a nested lock", err, lock.ErrLost)
 		for range 2 {
-			_, err = g.Unlock(ctx)
+			n, err := g.Unlock(ctx)
 			wantErr(t, "unlock", err, lock.ErrLost)
+			if n != 0 {
+				t.Errorf("a lost group has %d holds", n)
+			}
 		}
 		if s.held() != 0 {
 			t.Errorf("%d members are held", s.held())

@@ -2,6 +2,7 @@ package lock_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -197,22 +198,35 @@ func TestLost_staysUntilUnlockHasSaidSo(t *testing.T) {
 	})
 }
 
-// A key of another type is no owner's lock: that is an answer, and no reason to ask
-// again.
-func TestUnlock_ofAKeyOfAnotherType(t *testing.T) {
-	inBubble(t, func(t *testing.T, w *world) {
-		ctx := t.Context()
-		l := w.client().NewLock("orders", "a")
-		must[lock.Grant](t)(l.Lock(ctx))
-		w.server.Del("orders")
-		w.server.Set("orders", "something else")
-		start := time.Now()
-		_, err := l.Unlock(ctx)
-		wantErr(t, "unlock", err, lock.ErrLost)
-		if d := time.Since(start); d > 100*time.Millisecond {
-			t.Errorf("took %v", d)
+// What a server has in the place of a hold is no owner's lock: that is an answer, and no
+// reason to ask again.
+func TestRelease_findsSomethingElse(t *testing.T) {
+	for what, put := range map[string]func(w *world){
+		"nothing":               func(*world) {},
+		"a key of another type": func(w *world) { w.server.Set("orders", "something else") },
+		"another owner's hold":  func(w *world) { w.deadHolder(time.Minute) },
+	} {
+		for _, fair := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, fair %v", what, fair), func(t *testing.T) {
+				inBubble(t, func(t *testing.T, w *world) {
+					ctx := t.Context()
+					c := w.client()
+					acquire := func() (*lock.Hold, error) { return c.Acquire(ctx, "orders") }
+					if fair {
+						acquire = func() (*lock.Hold, error) { return c.NewFairLock("orders").Acquire(ctx) }
+					}
+					h := must[*lock.Hold](t)(acquire())
+					w.server.Del("orders")
+					put(w)
+					start := time.Now()
+					wantErr(t, "release", h.Release(ctx), lock.ErrLost)
+					if d := time.Since(start); d > 100*time.Millisecond {
+						t.Errorf("took %v", d)
+					}
+				})
+			})
 		}
-	})
+	}
 }
 
 // The release of an inner hold has no answer, and then somebody deletes the key. The
