@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/holdfast-go/holdfast/internal/browser"
@@ -56,13 +58,16 @@ func TestBrowserShowsTheReport(t *testing.T) {
 		t.Skip("starts a browser")
 	}
 	b := browser.Start(t)
-	for name, d := range map[string]Document{"sample": sample(), "pair": pair(), "hostile": hostileDocument(), "proofs": proofDocument(), "live": liveSample()} {
+	packed := catalogue()
+	packed.Results.Runs = packed.Results.Runs[:drawAllBelow]
+	for name, d := range map[string]Document{"packed": packed, "sample": sample(), "pair": pair(), "hostile": hostileDocument(), "proofs": proofDocument(), "live": liveSample()} {
 		var page bytes.Buffer
 		must.Succeed(t, d.HTML(&page))
 		file := filepath.Join(t.TempDir(), "report.html")
 		must.Succeed(t, os.WriteFile(file, page.Bytes(), 0o644))
 		for _, v := range browser.Views() {
 			p := b.Open(file, v)
+			p.Eval("unpacked", nil)
 			var found []string
 			p.Eval(probe, &found)
 			for _, f := range append(found, p.Errors()...) {
@@ -70,5 +75,46 @@ func TestBrowserShowsTheReport(t *testing.T) {
 			}
 			p.Close()
 		}
+	}
+}
+
+// A link opens a run that the page packs, from another page or from the matrix.
+func TestBrowserFollowsALinkToAPackedRun(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a browser")
+	}
+	file := filepath.Join(t.TempDir(), "report.html")
+	out := page(t, catalogue())
+	must.Succeed(t, os.WriteFile(file, []byte(out), 0o644))
+	violated := regexp.MustCompile(`<p class="packed" id="([^"]+)">[✗~]`).FindAllStringSubmatch(out, -1)
+	first, last := violated[0][1], violated[len(violated)-1][1]
+	p := browser.Start(t).Open(file+"#"+last, browser.View{Width: 1400})
+	const shown = `(async () => {
+  await unpacked;
+  await new Promise((next) => requestAnimationFrame(() => requestAnimationFrame(next)));
+  const body = document.getElementById(decodeURIComponent(location.hash.slice(1))), top = body.closest("details").getBoundingClientRect().top / innerHeight;
+  return [body.querySelector("svg.timeline") && body.checkVisibility() ? "" : "it is closed", top < -0.1 || top > 1 ? top + " windows away" : ""].join("");
+})()`
+	for _, run := range []string{last, first} {
+		var wrong string
+		if p.Eval(shown, &wrong); wrong != "" {
+			t.Errorf("%s: %s", run, wrong)
+		}
+		p.Eval(`document.querySelector('.matrix a[href="#`+first+`"]').click()`, nil)
+	}
+}
+
+// A page that cannot unpack its parts says what it lacks, as one without its script does.
+func TestBrowserSaysWhatIsPacked(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a browser")
+	}
+	file := filepath.Join(t.TempDir(), "report.html")
+	must.Succeed(t, os.WriteFile(file, []byte(strings.Replace(page(t, catalogue()), `const packed = "`, `const packed = "AAAA`, 1)), 0o644))
+	p := browser.Start(t).Open(file, browser.View{Width: 1400})
+	var found string
+	p.Eval(`unpacked.catch(() => {}).then(() => document.querySelector(".missing").checkVisibility() && document.getElementById("filter").checkVisibility() ? document.querySelector(".missing").textContent : "nothing")`, &found)
+	if !strings.HasPrefix(found, "Without its script") {
+		t.Errorf("the page says %q", found)
 	}
 }

@@ -28,8 +28,9 @@ var pages = template.Must(template.ParseFS(pageFiles, "page/*.tmpl"))
 // drawAllBelow is the number of runs below which a report draws all of them.
 const drawAllBelow = 25
 
-// HTML writes the report for a design review: one file that needs no other, and
-// that reads as well without scripts. It holds one history in memory at a time.
+// HTML writes the report for a design review: one file that needs no other. A small one
+// reads as well without its script, which unpacks most of a large one. HTML holds one history
+// in memory at a time.
 func (d Document) HTML(w io.Writer) error {
 	b := bufio.NewWriterSize(w, 64<<10)
 	if d.Reference == "" {
@@ -86,6 +87,7 @@ type pager struct {
 	m       *matrix
 	numbers map[string]*numbers
 	anchors map[[2]string]template.URL // of a scenario and a lock; of a scenario where the lock is empty
+	packed  bytes.Buffer               // parts of the page, see [pager.writeRun]
 }
 
 func newPager(w io.Writer, d Document) *pager {
@@ -126,7 +128,6 @@ func slug(s string) string {
 }
 
 func (p *pager) write() error {
-	script := Scrubber() + file("script.js")
 	// The cards need the numbers of all histories, which the following loop
 	// reads.
 	out, body := p.w, &bytes.Buffer{}
@@ -148,7 +149,11 @@ func (p *pager) write() error {
 	if err := p.part("numbers", p.numberView()); err != nil {
 		return err
 	}
-	return p.part("foot", template.JS(script))
+	packed, err := packedScript(p.packed.Bytes())
+	if err != nil {
+		return err
+	}
+	return p.part("foot", template.JS(Scrubber()+packed+file("script.js")))
 }
 
 // ordered are the scenarios that apply to any lock, grouped by hazard.
@@ -177,6 +182,7 @@ type headView struct {
 	Cards       []cardView
 	Made        string
 	Missing     string // histories
+	Packed      bool   // parts of the page need its script
 	Version     string
 	Command     string
 	Locks       []string
@@ -201,6 +207,8 @@ type rowView struct {
 	Cells       []cellView
 }
 
+// cellView is a cell of the matrix. The title of a cell that leads to a run is that run's
+// heading, which the script copies.
 type cellView struct {
 	Class, Symbol, Note, Title string
 	Anchor                     template.URL
@@ -218,7 +226,7 @@ func (p *pager) head() headView {
 	v := headView{
 		CSS:      Style(),
 		Question: p.question(), Interrupted: p.d.Results.InterruptedWords(), Answer: p.d.answer(), Tone: p.tone(), Cards: p.cardViews(), Made: madeWords(p.d.Results.Made),
-		Missing: p.d.missingWords(),
+		Missing: p.d.missingWords(), Packed: p.packed.Len() > 0,
 		Version: english.Clean(p.d.Results.Version), Command: english.Clean(p.d.Results.Command),
 		Claims: claimTable(p.m),
 	}
@@ -269,9 +277,10 @@ func (p *pager) head() headView {
 
 func (p *pager) cell(c *cell) cellView {
 	k := c.mark()
-	v := cellView{Class: looks[k].word, Symbol: looks[k].symbol, Title: looks[k].meaning, Unexpected: !c.expected()}
+	v := cellView{Class: looks[k].word, Symbol: looks[k].symbol, Unexpected: !c.expected()}
 	switch k {
 	case markNone:
+		v.Title = looks[k].meaning
 		return v
 	case markSkipped:
 		v.Title = english.Name(c.lock) + ": " + english.Clean(c.skip.Reason)
@@ -282,13 +291,11 @@ func (p *pager) cell(c *cell) cellView {
 	}
 	r := c.worst()
 	v.Anchor = p.anchors[[2]string{c.scenario, c.lock}]
-	v.Title = english.Name(c.lock) + ": " + strings.TrimSuffix(inWords(r), asArgued)
 	if e := r.Verdicts[checker.Exclusion]; e.OverlapMS > 0 {
 		v.Note = overlapNote(e.OverlapMS)
 	}
 	if share := c.share(); share != "" {
 		v.Note = share
-		v.Title += "; " + share + " seeds"
 	}
 	return v
 }

@@ -36,6 +36,7 @@ type runView struct {
 	Lock, Class, Symbol, Words string
 	Unexpected, Open           bool
 	Leads                      bool   // it stands for the violations of its scenario
+	Packed                     bool   // the page has the run without what is inside
 	Violated                   string // names of properties, for the filter
 	Holds                      string // the properties that hold, if others do not
 	Beside                     *besideView
@@ -136,7 +137,7 @@ func (p *pager) scenario(s string, begins bool) error {
 		return err
 	}
 	for _, r := range runs {
-		if err := p.part("run", r); err != nil {
+		if err := p.writeRun(r); err != nil {
 			return err
 		}
 	}

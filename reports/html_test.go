@@ -2,7 +2,11 @@ package reports
 
 import (
 	"bytes"
+	"compress/gzip"
+	"encoding/base64"
 	"errors"
+	"html/template"
+	"io"
 	"regexp"
 	"strings"
 	"testing"
@@ -21,9 +25,71 @@ func page(t *testing.T, d Document) string {
 	return b.String()
 }
 
-// TestLinksLead: every link of the report has exactly one target.
+// whole is a page as its script shows it, without packed parts.
+func whole(t *testing.T, page string) string {
+	t.Helper()
+	packed := regexp.MustCompile(`const packed = "([^"]*)";`).FindStringSubmatch(page)
+	if packed == nil {
+		t.Fatal("the page packs nothing")
+	}
+	z, err := gzip.NewReader(base64.NewDecoder(base64.StdEncoding, strings.NewReader(packed[1])))
+	must.Succeed(t, err)
+	text, err := io.ReadAll(z)
+	must.Succeed(t, err)
+	parts := strings.Split(string(text), endOfPart)
+	slot := regexp.MustCompile(`<p class="packed".*?</p>`)
+	if n := len(slot.FindAllString(page, -1)); n != len(parts)-1 {
+		t.Errorf("%d parts for %d places", len(parts)-1, n)
+	}
+	return slot.ReplaceAllStringFunc(strings.Replace(page, packed[0], "", 1), func(string) string {
+		part := parts[0]
+		parts = parts[1:]
+		return part
+	})
+}
+
+// A large page packs what it folds. It keeps the verdicts and a picture of each scenario
+// that breaks a lock, and its script shows the rest.
+func TestLargePagesArePacked(t *testing.T) {
+	d := catalogue()
+	out := page(t, d)
+	if page(t, d) != out {
+		t.Error("equal runs give different pages")
+	}
+	unpacked := whole(t, out)
+	if n := strings.Count(unpacked, `<details class="run`); n != len(d.Results.Runs) {
+		t.Errorf("%d of %d runs", n, len(d.Results.Runs))
+	}
+	leads := strings.Count(out, `<details class="run leads`)
+	if n := strings.Count(out, `<figure>
+<div class="wide" tabindex="0" role="group" aria-label="Diagram of`); leads == 0 || n < leads {
+		t.Errorf("%d pictures for %d runs that lead", n, leads)
+	}
+	if !strings.Contains(out, "<noscript>") || strings.Contains(page(t, sample()), "<noscript>") {
+		t.Error("a page says what it lacks without its script, if it lacks it")
+	}
+	// A page of one run packs nothing, and ends in the same way.
+	for _, r := range d.Results.Runs[:3] {
+		one := d
+		one.Results.Runs = []results.Run{r}
+		_, told, _ := strings.Cut(page(t, one), `<p class="meta">`+template.HTMLEscapeString(origin(&r)))
+		told, _, _ = strings.Cut(told, "</p>")
+		if told == "" || !strings.Contains(unpacked, told) {
+			t.Errorf("the page lacks the end of %s with %s: %q", r.Scenario, r.Lock, told)
+		}
+	}
+}
+
+// TestLinksLead: every link of the report has exactly one target, also without the script.
 func TestLinksLead(t *testing.T) {
-	out := page(t, catalogue())
+	packed := page(t, catalogue())
+	for _, out := range []string{packed, whole(t, packed)} {
+		linksLead(t, out)
+	}
+}
+
+func linksLead(t *testing.T, out string) {
+	t.Helper()
 	targets := map[string]int{}
 	for _, m := range regexp.MustCompile(` id="([^"]*)"`).FindAllStringSubmatch(out, -1) {
 		targets[m[1]]++

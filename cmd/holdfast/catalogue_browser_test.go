@@ -10,21 +10,30 @@ import (
 	"github.com/holdfast-go/holdfast/internal/suite"
 )
 
+// mostBytes is the largest report of the catalogue, in bytes. It has 1,277,000 of them with
+// 13 locks, and a new lock adds about 60,000. A page of 4 million takes two seconds to open.
+const mostBytes = 1_350_000
+
 // The report of the whole catalogue must be of use on a desk, on a phone, in the dark and
 // on paper. Nothing is wider than the window, every link leads somewhere, and the console
 // stays quiet. A printed report can be read in a review.
 func inABrowser(t *testing.T, dir suite.Dir) {
 	b := browser.Start(t)
 	page := dir.File("report.html")
-	if info, err := os.Stat(page); err != nil || info.Size() > 4_200_000 {
-		t.Errorf("the report has %d bytes, %v; at most 4.2 MB are allowed", info.Size(), err)
+	if info, err := os.Stat(page); err != nil || info.Size() > mostBytes {
+		t.Errorf("the report has %d bytes, %v; at most %d are allowed", info.Size(), err, mostBytes)
+	}
+	open := func(v browser.View) *browser.Page {
+		p := b.Open(page, v)
+		p.Eval("unpacked", nil)
+		return p
 	}
 	every := nightly.Every(4) // a desk and a phone, in make test
 	for i, v := range browser.Views() {
 		if i%every != 0 {
 			continue
 		}
-		p := b.Open(page, v)
+		p := open(v)
 		var over float64
 		// A part far from the window has no size yet.
 		p.Eval(`document.querySelectorAll("article").forEach(a => a.style.contentVisibility = "visible"), document.documentElement.scrollWidth - innerWidth`, &over)
@@ -37,7 +46,7 @@ func inABrowser(t *testing.T, dir suite.Dir) {
 		p.Close()
 	}
 	// A4 without its margins has 718 CSS pixels.
-	paper := b.Open(page, browser.View{Width: 718, Paper: true})
+	paper := open(browser.View{Width: 718, Paper: true})
 	var cut []string
 	paper.Eval(`(() => {
   const found = [], shown = e => e.getClientRects().length > 0;
@@ -55,7 +64,7 @@ func inABrowser(t *testing.T, dir suite.Dir) {
 		t.Errorf("on paper: %s", c)
 	}
 	paper.Close()
-	p := b.Open(page, browser.View{Width: 1400})
+	p := open(browser.View{Width: 1400})
 	var links struct{ Dead, Files []string }
 	p.Eval(`(() => {
   const hrefs = [...new Set([...document.querySelectorAll("a")].map(a => a.getAttribute("href")))];

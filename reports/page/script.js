@@ -1,6 +1,46 @@
-// The page reads as well without this: it adds a filter, opens what a link leads
-// to, and a moment in a picture.
-(() => {
+// It unpacks what a large page packs: first what is asked for, then everything, so that the
+// browser's search finds it. Otherwise the page reads as well without this script.
+const slots = [...document.querySelectorAll(".packed")];
+let parts = [];
+const fill = (slot) => { if (slot.isConnected) slot.outerHTML = parts[slots.indexOf(slot)]; };
+
+// A link to a run opens it, also where the filter hides it.
+const follow = () => {
+  const target = () => document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  if (slots.includes(target())) fill(target());
+  const run = target()?.closest("details.run");
+  if (!run) return;
+  if (run.hidden) {
+    const filter = document.getElementById("filter");
+    filter.reset();
+    filter.dispatchEvent(new Event("change"));
+  }
+  run.open = true;
+  run.scrollIntoView();
+};
+
+const unpacked = (async () => {
+  if (slots.length) {
+    const {body} = await fetch("data:application/gzip;base64," + packed);
+    parts = (await new Response(body.pipeThrough(new DecompressionStream("gzip"))).text()).split("\0");
+  }
+  addEventListener("hashchange", follow);
+  addEventListener("beforeprint", () => slots.forEach(fill));
+  follow();
+  let rest = performance.now() + 20; // ms; then the reader's clicks have their turn
+  for (const slot of slots) {
+    fill(slot);
+    if (performance.now() < rest) continue;
+    await new Promise((next) => setTimeout(next));
+    rest = performance.now() + 20;
+  }
+})();
+
+// A filter, commands to copy, and moments in pictures.
+unpacked.catch((why) => {
+  for (const n of document.querySelectorAll("noscript")) n.outerHTML = n.textContent;
+  console.error(why);
+}).then(() => {
   const runs = [...document.querySelectorAll("details.run")];
   const articles = [...document.querySelectorAll("article")];
   const filter = document.getElementById("filter");
@@ -30,17 +70,11 @@
   filter.hidden = false;
   apply();
 
-  // A link to a run opens it, also where the filter hides it.
-  const follow = () => {
-    const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
-    const run = target && target.closest("details.run");
-    if (!run) return;
-    if (run.hidden) { filter.reset(); apply(); }
-    run.open = true;
-    run.scrollIntoView();
-  };
-  addEventListener("hashchange", follow);
-  follow();
+  // A cell of the matrix says what its run says.
+  for (const a of document.querySelectorAll(".matrix td a")) {
+    const run = document.getElementById(decodeURIComponent(a.hash.slice(1))).closest("details.run");
+    if (run) a.title = run.dataset.lock + ": " + run.querySelector(".words").textContent;
+  }
 
   // A command is copied by its button.
   for (const code of document.querySelectorAll("code.command")) {
@@ -72,4 +106,4 @@
     next.querySelector("summary").focus();
     next.scrollIntoView();
   });
-})();
+});
