@@ -170,9 +170,9 @@ func TestRefusals(t *testing.T) {
 		in   Topology
 		want string // part of the error
 	}{
-		{Spec{Fault: "move-slots", Target: Names{"node-1"}, To: "node-2"}, Topology{Groups: 2}, "needs a cluster"},
-		{Spec{Fault: "move-slots", Target: Names{"node-1"}, To: "node-1"}, Topology{Groups: 2, Cluster: true}, "the primary of another group that gets the slots, of [node-1 node-2]"},
-		{Spec{Fault: "move-slots", Target: Names{"node-1-replica-1"}, To: "node-2"}, Topology{Groups: 2, Replicas: 1, Cluster: true}, "the primary that has the slots"},
+		{Spec{Fault: "move-slots", Target: Names{"node-1"}, To: "node-2"}, Topology{Clients: 1, Groups: 2}, "needs a cluster"},
+		{Spec{Fault: "move-slots", Target: Names{"node-1"}, To: "node-1"}, Topology{Clients: 1, Groups: 2, Cluster: true}, "the primary of another group that gets the slots, of [node-1 node-2]"},
+		{Spec{Fault: "move-slots", Target: Names{"node-1-replica-1"}, To: "node-2"}, Topology{Clients: 1, Groups: 2, Replicas: 1, Cluster: true}, "the primary that has the slots"},
 		{Spec{Fault: "meteor"}, bare, "known are: cancel, clock-drift"},
 		{Spec{Fault: "pause"}, bare, "needs a target: there is client-1 to client-2"},
 		{Spec{Fault: "pause", Target: Names{"client-3"}}, bare, `no client "client-3" here: there is client-1 to client-2`},
