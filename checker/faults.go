@@ -28,9 +28,10 @@ type faultLog struct {
 	pace   allowances
 }
 
-func newFaultLog(h *history.History, pace allowances) *faultLog {
-	t := &faultLog{faults: faultSpans(h, pace.settling), struck: map[strike]int64{}, pace: pace}
+func newFaultLog(x *index) *faultLog {
+	t := &faultLog{faults: faultSpans(x.h, x.allow.settling), struck: map[strike]int64{}, pace: x.allow}
 	for _, f := range t.faults {
+		f.nodes = x.joinedNodes(f.nodes)
 		t.healed.addEnd(f.to)
 	}
 	return t

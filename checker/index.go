@@ -33,6 +33,7 @@ type index struct {
 	notesOf map[string][]*history.Event // client -> what it learned of lost holds and its crash
 	stops   map[string][]*history.Event // client -> when it stopped its work
 	logged  []*history.Event            // of servers
+	joined  map[string]string           // the group that a group of servers has become a part of
 
 	calls   map[clientLock]*calls // lock operations only
 	asked   map[string]*callsOf   // lock -> its acquires
@@ -86,6 +87,7 @@ func newIndex(h *history.History) *index {
 		}
 	}
 	t.indexCalls()
+	t.joinGroups()
 	return t
 }
 

@@ -6,7 +6,6 @@ import (
 	"sort"
 
 	"github.com/holdfast-go/holdfast/checker/history"
-	"github.com/holdfast-go/holdfast/internal/party"
 )
 
 // change is a Server event with resolved names: its lock, the group of its server,
@@ -16,6 +15,7 @@ type change struct {
 	t           int64
 	lock, group string
 	holder, was string // owners where known, else as stored
+	leaves      bool   // the hold goes on, on another server
 }
 
 func (c *change) command() bool { return c.Cause == "command" && c.Role == "primary" }
@@ -132,7 +132,7 @@ func newServerLog(x *index, f *faultLog) *serverLog {
 		if stored == "" || known[stored] {
 			return stored
 		}
-		if o := taker[[3]string{party.First(s.Node), s.Key, stored}]; o != "" {
+		if o := taker[[3]string{t.groupOf(s.Node), s.Key, stored}]; o != "" {
 			return o
 		}
 		return stored
@@ -140,7 +140,7 @@ func newServerLog(x *index, f *faultLog) *serverLog {
 	t.changes = make([]change, 0, len(t.logged))
 	for _, e := range t.logged {
 		s := e.Server
-		c := change{ServerEvent: s, t: e.Time, lock: t.lockOfEvent(e), group: party.First(s.Node)}
+		c := change{ServerEvent: s, t: e.Time, lock: t.lockOfEvent(e), group: t.groupOf(s.Node)}
 		c.was = resolve(s, s.WasHolder)
 		if c.command() && s.Holder != "" && !known[s.Holder] && (s.WasHolder != s.Holder) {
 			if o := t.openOp(s.By, c.lock, history.Acquire, e.Time); o != nil {
@@ -148,6 +148,9 @@ func newServerLog(x *index, f *faultLog) *serverLog {
 			}
 		}
 		c.holder = resolve(s, s.Holder)
+		if c.Cause == migration {
+			c.goesOn()
+		}
 		t.changes = append(t.changes, c)
 	}
 	t.indexChanges()
@@ -188,8 +191,11 @@ func (g *serverLog) indexSpans() {
 	places := map[place]*holding{}
 	for i := range g.changes {
 		c := &g.changes[i]
-		if left := places[placeOf(c, c.was)]; left != nil && c.ends() {
+		if left := places[placeOf(c, c.was)]; left != nil && (c.ends() || c.leaves) {
 			closeAt(left, c.t)
+		}
+		if c.leaves {
+			continue
 		}
 		p := placeOf(c, c.holder)
 		h := places[p]

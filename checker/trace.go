@@ -20,7 +20,7 @@ type trace struct {
 
 func newTrace(h *history.History) *trace {
 	x := newIndex(h)
-	f := newFaultLog(h, x.allow)
+	f := newFaultLog(x)
 	t := &trace{index: x, faultLog: f, serverLog: newServerLog(x, f), believers: newBelievers(x)}
 	if t.claims.Fencing {
 		t.fencing = fencingJudge{t}.judge()

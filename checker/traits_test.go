@@ -24,6 +24,7 @@ var traitsOf = map[string]history.Traits{
 	"refuse":          {Lasts: true, Refuses: true},
 	"half-open":       {Lasts: true, LosesReplies: true, LosesNotices: true, BreaksConnections: true, Reorders: true},
 	"hold-reply":      {Lasts: true, LosesReplies: true},
+	"move-slots":      {Lasts: true, RefusesGrants: true, LosesNotices: true},
 	"node-crash":      {Lasts: true, StopsNode: true, Refuses: true, BreaksConnections: true, ForgetsScripts: true},
 	"node-restart":    {Instant: true, StopsNode: true, Refuses: true, BreaksConnections: true, ForgetsScripts: true, LosesWrites: true},
 	"partition":       {Lasts: true, HoldsRequests: true, HoldsReplies: true, Cuts: true, Reorders: true},

@@ -42,8 +42,8 @@ type Spec struct {
 	Rate      float64  `yaml:"rate" json:"rate,omitempty"`           // clock-drift: 1.05 runs 5 % fast
 	Data      string   `yaml:"data" json:"data,omitempty"`           // restart: "keep" or "lose"
 	Direction string   `yaml:"direction" json:"direction,omitempty"` // partition, delay: "both", "to-node", "to-client"
-	To        string   `yaml:"to" json:"to,omitempty"`               // failover: which replica; default the first
-	Mode      string   `yaml:"mode" json:"mode,omitempty"`           // failover: "crash" (default), "planned" or "isolate"; half-open: "node-gone" (default), "client-gone" or "silent"; deny: "channels" (default), "expiry" or "memory"
+	To        string   `yaml:"to" json:"to,omitempty"`               // failover: which replica, default the first; move-slots: which primary
+	Mode      string   `yaml:"mode" json:"mode,omitempty"`           // failover: "crash" (default), "planned" or "isolate"; half-open: "node-gone" (default), "client-gone" or "silent"; deny: "channels" (default), "expiry" or "memory"; move-slots: "keys-last" (default) or "keys-first"
 }
 
 // Anchor selects the nth moment that matches; empty fields match anything.

@@ -41,6 +41,7 @@ func TestVocabulary(t *testing.T) {
 func TestStrike(t *testing.T) {
 	one := Topology{Clients: 3, Groups: 1}
 	pair := Topology{Clients: 3, Groups: 1, Replicas: 1}
+	shards := Topology{Clients: 3, Groups: 3, Replicas: 1, Cluster: true}
 	for _, tt := range []struct {
 		spec         Spec
 		in           Topology
@@ -63,6 +64,8 @@ func TestStrike(t *testing.T) {
 		{Spec{Fault: "failover", Target: Names{"primary"}, For: sec}, pair, "prefer node-1-replica-1; stop node-1; promote node-1-replica-1", "start node-1 true; follow node-1"},
 		{Spec{Fault: "failover", Target: Names{"node-1"}, Mode: "planned"}, pair, "hand over node-1-replica-1", "-"},
 		{Spec{Fault: "failover", Target: Names{"node-1"}, Mode: "isolate", To: "node-1-replica-2"}, big, "promote node-1-replica-2", "-"},
+		{Spec{Fault: "move-slots", Target: Names{"primary"}, To: "node-2"}, shards, "move node-1 node-2 false", "own node-2"},
+		{Spec{Fault: "move-slots", Target: Names{"node-3"}, To: "node-1", Mode: "keys-first"}, shards, "move node-3 node-1 true", "own node-1"},
 		{Spec{Fault: "partition", Target: Names{"client-1"}}, pair,
 			"attach Hold client-1 node-1 upstream; attach Hold client-1 node-1 downstream; " +
 				"attach Hold client-1 node-1-replica-1 upstream; attach Hold client-1 node-1-replica-1 downstream",
@@ -167,6 +170,9 @@ func TestRefusals(t *testing.T) {
 		in   Topology
 		want string // part of the error
 	}{
+		{Spec{Fault: "move-slots", Target: Names{"node-1"}, To: "node-2"}, Topology{Clients: 1, Groups: 2}, "needs a cluster"},
+		{Spec{Fault: "move-slots", Target: Names{"node-1"}, To: "node-1"}, Topology{Clients: 1, Groups: 2, Cluster: true}, "the primary of another group that gets the slots, of [node-1 node-2]"},
+		{Spec{Fault: "move-slots", Target: Names{"node-1-replica-1"}, To: "node-2"}, Topology{Clients: 1, Groups: 2, Replicas: 1, Cluster: true}, "the primary that has the slots"},
 		{Spec{Fault: "meteor"}, bare, "known are: cancel, clock-drift"},
 		{Spec{Fault: "pause"}, bare, "needs a target: there is client-1 to client-2"},
 		{Spec{Fault: "pause", Target: Names{"client-3"}}, bare, `no client "client-3" here: there is client-1 to client-2`},

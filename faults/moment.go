@@ -56,7 +56,7 @@ const (
 // Worlds announce no moment for it, and no fault can be anchored to it.
 func Quiet(command string) bool {
 	switch command {
-	case "HELLO", "CLIENT", "AUTH", "SELECT", "PING", "COMMAND", "CLUSTER", "READONLY":
+	case "HELLO", "CLIENT", "AUTH", "SELECT", "PING", "COMMAND", "CLUSTER", "READONLY", "ASKING":
 		return true
 	}
 	return false

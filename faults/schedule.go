@@ -139,8 +139,15 @@ func (sc *Schedule) WaitsForArrivals() bool {
 	})
 }
 
-// targets lists the targets and the peers of a fault.
-func targets(s Spec) []string { return slices.Concat(s.Target, s.Peer) }
+// targets lists the targets and the peers of a fault, and a server of another group that
+// it strikes too.
+func targets(s Spec) []string {
+	all := slices.Concat(s.Target, s.Peer)
+	if s.To != "" && groupOf(s.To) != groupOf(s.Target[0]) {
+		all = append(all, s.To)
+	}
+	return all
+}
 
 // Start starts the run: times count from now. Faults at 0s strike before it
 // returns. record gets every event, one call after the other per fault; it must

@@ -62,6 +62,11 @@ type World interface {
 	// n starts with primary "node-n".
 	Primary(group int) string
 
+	// MoveSlots begins to migrate the slots of the lock between two primaries of a
+	// cluster. Their keys move at once or at the end. After finish the second primary
+	// owns the slots.
+	MoveSlots(from, to string, keysFirst bool) (finish func() error, err error)
+
 	// SetClock moves a server's clock by jump and lets it run at rate times
 	// real speed from now on (1 is true time).
 	SetClock(node string, jump time.Duration, rate float64) error

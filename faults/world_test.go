@@ -108,6 +108,10 @@ func (w *fakeWorld) FillMemory(n string) (func() error, error) {
 	return func() error { return w.call("free", n) }, w.call("fill", n)
 }
 
+func (w *fakeWorld) MoveSlots(from, to string, keysFirst bool) (func() error, error) {
+	return func() error { return w.call("own", to) }, w.call("move", from, to, keysFirst)
+}
+
 func (w *fakeWorld) Prefer(n string) error { return w.call("prefer", n) }
 
 func (w *fakeWorld) HandOver(n string) error {

@@ -139,6 +139,7 @@ var catalogueNames = []string{
 	"one-of-two-deleted",
 	"stolen-between-renewals",
 	"cluster-failover",
+	"resharding",
 	"fence-rollback",
 	"fence-rollback-clock-behind",
 	"closed-while-held",

@@ -7,8 +7,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
-
-	"github.com/holdfast-go/holdfast/internal/redis/keyspace"
 )
 
 // poolSize exceeds the connections of one process, so no caller queues for a
@@ -82,17 +80,6 @@ func (w *World) Dialer(p *Process) func(ctx context.Context, network, addr strin
 		}
 		return nil, fmt.Errorf("dial %s: there is no such server", addr)
 	}
-}
-
-// slotMap is the slot map for a client that can reach the cluster.
-func (w *World) slotMap(p *Process) []redis.ClusterSlot {
-	var m []redis.ClusterSlot
-	for g := 1; g <= w.opts.Groups; g++ {
-		first, last := keyspace.SlotsOf(g, w.opts.Groups)
-		n := w.routeOf(p.Name(), g)
-		m = append(m, redis.ClusterSlot{Start: first, End: last, Nodes: []redis.ClusterNode{{ID: n.name, Addr: n.addr.String()}}})
-	}
-	return m
 }
 
 // at finds the server with an address.

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -34,21 +35,36 @@ var counted = map[string]int{
 	"EVAL": 2, "EVALSHA": 2, "EVAL_RO": 2, "EVALSHA_RO": 2, "LMPOP": 1, "ZMPOP": 1, "BLMPOP": 2, "BZMPOP": 2,
 }
 
-// keyOf is the key that decides a command's slot, "" without a key, and whether
-// the command writes. A script counts as writing.
-func keyOf(cmd string, args []string) (key string, write bool) {
+// listed lists the commands whose first arguments are keys, by their number; 0 stands for
+// all arguments. Those of [keyed] that are not here have one key.
+var listed = map[string]int{
+	"DEL": 0, "UNLINK": 0, "EXISTS": 0, "WATCH": 0,
+	"RENAME": 2, "RENAMENX": 2, "COPY": 2, "SMOVE": 2, "LMOVE": 2, "RPOPLPUSH": 2,
+}
+
+// keysOf are the keys of a command, all of one slot, and whether the command writes. A
+// script counts as writing.
+func keysOf(cmd string, args []string) (keys []string, write bool) {
 	if at, is := counted[cmd]; is {
-		if len(args) > at+1 && args[at] != "0" {
-			key = args[at+1]
+		if len(args) > at {
+			n, _ := strconv.Atoi(args[at])
+			keys = args[at+1 : max(at+1, min(at+1+n, len(args)))]
 		}
-		return key, !strings.HasSuffix(cmd, "_RO")
+		return keys, !strings.HasSuffix(cmd, "_RO")
 	}
 	if i := slices.IndexFunc(args, func(a string) bool { return strings.EqualFold(a, "STREAMS") }); cmd == "XREAD" && i > 0 && i+1 < len(args) {
-		return args[i+1], false
+		return args[i+1 : i+2], false
 	}
 	write, known := keyed[cmd]
 	if !known || len(args) < 2 {
-		return "", false
+		return nil, false
 	}
-	return args[1], write
+	n, several := listed[cmd]
+	switch {
+	case !several:
+		return args[1:2], write
+	case n == 0:
+		return args[1:], write
+	}
+	return args[1:min(1+n, len(args))], write
 }

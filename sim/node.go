@@ -149,6 +149,7 @@ type session struct {
 	mark     string    // that of the goroutine that sent it
 
 	multi   bool            // it is within a transaction
+	asking  bool            // the next request may be for a slot that migrates to here
 	blocked *blocked        // the request that has begun to wait
 	watched <-chan struct{} // closed when no client reads from the connection any more; nil if none did
 }
@@ -212,7 +213,13 @@ func (s *session) run(cmd string, args []string) (changed, ok bool) {
 	}
 	n.mr.SetTime(n.clock.now())
 	n.expire()
-	if refusal := n.refuse(cmd, args); refusal != "" {
+	if cmd == "ASKING" && n.world.opts.Cluster {
+		s.asking = true
+		s.peer.WriteOK()
+		return false, true
+	}
+	refusal := n.refuse(cmd, args, s.asking)
+	if s.asking = s.asking && (s.multi || cmd == "MULTI"); refusal != "" {
 		s.peer.WriteError(refusal)
 		return false, true
 	}
@@ -227,13 +234,13 @@ func (s *session) run(cmd string, args []string) (changed, ok bool) {
 	return changed, true
 }
 
-// refuse is the error of a server that does not execute a command, or "".
-func (n *node) refuse(cmd string, args []string) string {
-	key, write := keyOf(cmd, args)
-	if key != "" && n.world.opts.Cluster {
-		slot := keyspace.SlotOf(key)
-		if owner := keyspace.Owner(slot, n.world.opts.Groups); owner != n.group || n.role != rolePrimary {
-			return fmt.Sprintf("MOVED %d %s", slot, n.world.primaryOf(owner).addr)
+// refuse is the error of a server that does not execute a command, or "". The caller
+// holds exec.
+func (n *node) refuse(cmd string, args []string, asking bool) string {
+	keys, write := keysOf(cmd, args)
+	if len(keys) > 0 && n.world.opts.Cluster {
+		if elsewhere := n.redirect(keys, asking); elsewhere != "" {
+			return elsewhere
 		}
 	}
 	if write && n.role == roleReplica {

@@ -75,6 +75,7 @@ type World struct {
 	links   map[[2]string]*link
 	primary []string            // by group - 1
 	routes  map[string][]string // client -> by group - 1: the node it is sent to
+	slots   []slots             // of a cluster, by the group that began with them - 1
 	err     error
 	closed  bool
 }
@@ -94,7 +95,7 @@ func New(o Options) *World {
 	for g := 1; g <= o.Groups; g++ {
 		name := party.Node(g)
 		w.add(newNode(w, name, g, address(g, 1), rolePrimary))
-		w.primary = append(w.primary, name)
+		w.primary, w.slots = append(w.primary, name), append(w.slots, slots{owner: g})
 		for r := 1; r <= o.Replicas; r++ {
 			w.add(newNode(w, party.Replica(name, r), g, address(g, 1+r), roleReplica))
 		}

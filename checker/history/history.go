@@ -236,7 +236,8 @@ type ServerEvent struct {
 	Role string `json:"role"` // "primary" or "replica"
 	Key  string `json:"key"`
 
-	// Cause is "command", "expiry", "replication", "fault" or "restart".
+	// Cause is "command", "expiry", "replication", "fault", "restart" or "migration".
+	// The last one is that the key moved between two servers, one of which lost it.
 	Cause string `json:"cause"`
 	// Command made the change, if Cause is "command"; By is the client process
 	// that sent it.

@@ -287,7 +287,7 @@ func validateServer(s *ServerEvent) string {
 		return "the event has no \"server\""
 	}
 	switch s.Cause {
-	case "command", "expiry", "replication", "fault", "restart":
+	case "command", "expiry", "replication", "fault", "restart", "migration":
 	default:
 		return input.Sprintf("%q is not a cause of a change", s.Cause)
 	}

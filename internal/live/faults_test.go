@@ -72,6 +72,7 @@ func TestEveryFaultStrikesAndEnds(t *testing.T) {
 		t.Logf("%s %s struck in %s and ended after %s: %s", s.Fault, s.Mode, struck, time.Since(begin), detail)
 		left = slices.DeleteFunc(left, func(k faults.Kind) bool { return k.Name == s.Fault })
 	}
+	left = slices.DeleteFunc(left, func(k faults.Kind) bool { return k.Name == "move-slots" }) // see TestSlotsMoveBetweenRealServers
 	for _, k := range left {
 		t.Errorf("%s was not tried", k.Name)
 	}

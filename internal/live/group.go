@@ -21,6 +21,7 @@ type group struct {
 	from    string // the connection
 	command string // in upper case
 	script  bool   // it ends when something comes that is not of the script
+	moves   bool   // it moves a key to or from another node
 	start   time.Time
 	end     time.Time // of the last command so far; both by the server's clock
 	keys    []string  // touched so far
@@ -89,6 +90,7 @@ func (o *observer) line(l monitorLine, at time.Time) error {
 		o.group = newGroup(l, command)
 		o.group.script = slices.Contains(scriptCommands, command)
 	}
+	o.group.moves = o.group.moves || command == "ECHO" && slices.Contains(l.args, moveMark)
 	err := o.execute(command, l)
 	o.begins(l)
 	if g := o.group; !g.script && g.command != "EXEC" {
@@ -173,6 +175,8 @@ func (o *observer) explain(g *group, c keyspace.Change) keyspace.Change {
 		return o.ranOut(c)
 	case party != "":
 		c.Cause, c.Command, c.By = "command", g.command, party
+	case g.moves:
+		c.Cause = "migration"
 	default: // the harness itself
 		c.Cause = "fault"
 	}

@@ -59,6 +59,7 @@ var kills = map[string]kill{
 	"release-by-anyone":                  {"clock-jump", checker.Ownership},
 	"release-compares-prefix":            {"late-release", checker.Ownership},
 	"release-forgets-request":            {"lost-release-reply", checker.Linearizable},
+	"release-needs-all-keys":             {"resharding", checker.Errors},
 	"release-needs-channels":             {"no-channels", checker.Linearizable},
 	"release-needs-memory":               {"no-memory", checker.Errors},
 	"release-note-never-expires":         {"contention", checker.Cleanup},

@@ -9,7 +9,7 @@ import "time"
 // time has passed an end that sim.Options.NextEnd named.
 type Change struct {
 	Node, Role, Key string // Role is "primary" or "replica", at the time of the change
-	Cause           string // "command", "expiry", "replication", "fault" or "restart"
+	Cause           string // "command", "expiry", "replication", "fault", "restart" or "migration"
 	Command, By     string // when the cause is a command: which, in upper case, from which process
 	Before, After   Value
 	More            bool      // the next change is of the same command
