@@ -198,7 +198,7 @@ func TestLost_staysUntilUnlockHasSaidSo(t *testing.T) {
 	})
 }
 
-// What a server has in the place of a hold is no owner's lock: that is an answer, and no
+// A server may have something else in the place of a hold. That is an answer, and no
 // reason to ask again.
 func TestRelease_findsSomethingElse(t *testing.T) {
 	for what, put := range map[string]func(w *world){
