@@ -13,6 +13,10 @@
 //
 //	semaphore-zset  a sorted set of permits and the ends of their leases, in scripts
 //
+// And a lock for readers and writers:
+//
+//	read-write  a hash with the mode, the holds and the ends of their leases, in scripts
+//
 // They are for comparison; use package lock instead. All of them are
 // [lock.Locker], poll while they wait, and are not reentrant: a second acquire by
 // the owner returns busy. The key is the lock's name, its value the owner.

@@ -74,6 +74,8 @@ var builtIn = []*Lock{
 	},
 	semaphore("semaphore-zset", "a sorted set of two permits with the ends of their leases, in scripts", true, textbook.NewSemaphoreZSet).
 		with(Habits{Scripts: true}).shows(textbook.PermitsOfZSet),
+	readWrite("read-write", "a hash with the mode of readers or a writer, and the end of each lease, in scripts").
+		with(Habits{Scripts: true}).shows(textbook.HoldsOfReadWrite),
 }
 
 // smallRedLock is redlock with as few primaries as a majority needs. Exhaustive placement

@@ -18,6 +18,27 @@ func semaphore(name, summary string, lease bool, make func(redis.UniversalClient
 	return s
 }
 
+// readWrite is the textbook lock for readers and writers.
+func readWrite(name, summary string) *Lock {
+	s := textbookLock(name, summary, true, nil)
+	s.Claims.ReadWrite = true
+	s.Open = func(e Environment) (Session, error) {
+		return readWriteSession{textbookSession{e, textbook.NewWrite}, textbookSession{e, textbook.NewRead}}, nil
+	}
+	return s
+}
+
+// readWriteSession is a client process with writers and readers.
+type readWriteSession struct {
+	textbookSession
+	readers textbookSession
+}
+
+// SharedLocker implements [Sharer].
+func (s readWriteSession) SharedLocker(name, thread string) lock.Locker {
+	return s.readers.Locker(name, thread)
+}
+
 // shows sets the reader of the holds on servers, and of more keys than that of the lock.
 func (s *Lock) shows(holders func(keyspace.View) []keyspace.Hold, keys ...string) *Lock {
 	s.Holders, s.Keys = holders, keys
