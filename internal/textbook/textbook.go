@@ -9,6 +9,14 @@
 //	set-px-lua    the owner's value, compare and delete in a script
 //	set-px-renew  set-px-lua and a scheduler that extends the lease
 //
+// Semaphores of several permits follow:
+//
+//	semaphore-zset  a sorted set of permits and the ends of their leases, in scripts
+//
+// And a lock for readers and writers:
+//
+//	read-write  a hash with the mode, the holds and the ends of their leases, in scripts
+//
 // They are for comparison; use package lock instead. All of them are
 // [lock.Locker], poll while they wait, and are not reentrant: a second acquire by
 // the owner returns busy. The key is the lock's name, its value the owner.
@@ -51,6 +59,9 @@ type Options struct {
 	// Extensions is the number of times that a Renewer extends a hold before it gives it
 	// up and interrupts the holder. The default is 3.
 	Extensions int
+
+	// Permits is the number of permits of a semaphore. The default is 2.
+	Permits int
 }
 
 func (o Options) withDefaults(name, owner string) Options {
@@ -70,6 +81,9 @@ func (o Options) withDefaults(name, owner string) Options {
 	}
 	if o.Extensions <= 0 {
 		o.Extensions = 3
+	}
+	if o.Permits <= 0 {
+		o.Permits = 2
 	}
 	return o
 }

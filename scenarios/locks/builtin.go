@@ -72,6 +72,10 @@ var builtIn = []*Lock{
 		numbers: referenceNumbers, Habits: Habits{Scripts: true}, // a dead waiter gets the lock before it is free again
 		Open: openFair, CheckName: lock.CheckName, Keeps: keepsToken,
 	},
+	semaphore("semaphore-zset", "a sorted set of two permits with the ends of their leases, in scripts", true, textbook.NewSemaphoreZSet).
+		with(Habits{Scripts: true}).shows(textbook.PermitsOfZSet),
+	readWrite("read-write", "a hash with the mode of readers or a writer, and the end of each lease, in scripts").
+		with(Habits{Scripts: true}).shows(textbook.HoldsOfReadWrite),
 }
 
 // smallRedLock is redlock with as few primaries as a majority needs. Exhaustive placement
@@ -172,7 +176,7 @@ func (s textbookSession) Locker(name, thread string) lock.Locker {
 func (s textbookSession) options(thread string) textbook.Options {
 	return textbook.Options{
 		Lease: s.env.Lease, Poll: cmp.Or(s.env.Poll, Scaled(DefaultPoll, s.env.Scale)),
-		Scan: Scaled(renewScan, s.env.Scale), Extensions: renewExtensions,
+		Scan: Scaled(renewScan, s.env.Scale), Extensions: renewExtensions, Permits: semaphorePermits,
 		Rand: random.Stream(s.env.Seed, "poll", s.env.Process, thread),
 	}
 }

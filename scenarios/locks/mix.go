@@ -24,6 +24,9 @@ func Mix(a, b *Lock) (*Lock, error) {
 		Version: x.Version, Claims: x.Claims.Common(y.Claims), Primaries: x.Groups(), Quorum: x.Needs(), Key: x.Key,
 		HandoffNS: max(x.HandoffNS, y.HandoffNS), Keeps: append(x.Keeps, y.Keeps...), Known: append(x.Known, y.Known...),
 	}
+	if a.Holders != nil || b.Holders != nil {
+		d.Holder = HolderNone
+	}
 	if d.Claims.Renewal {
 		d.RenewEvery = max(x.RenewEvery, y.RenewEvery)
 	}

@@ -1,0 +1,47 @@
+package textbook
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/holdfast-go/holdfast/lock"
+)
+
+// room is a lock with several holds. Each acquire has a name of its own for its hold. So
+// a late request of an older acquire gives nothing to this one, and a late release takes
+// nothing from it.
+type room struct {
+	Spin
+	asked int
+	hold  string // the last one
+}
+
+// enter asks for a hold under a new name.
+func (r *room) enter(ctx context.Context, script *redis.Script, args ...any) (bool, error) {
+	r.asked++
+	r.hold = fmt.Sprintf("%s#%d", r.owner, r.asked)
+	return script.Run(ctx, r.rdb, []string{r.name}, append([]any{r.hold}, args...)...).Bool()
+}
+
+// leave releases the last hold, also when the caller's context has ended. It returns
+// ErrNotHeld when the lease is over.
+func (r *room) leave(ctx context.Context, script *redis.Script) error {
+	ctx = context.WithoutCancel(ctx)
+	held, err := script.Run(ctx, r.rdb, []string{r.name}, r.hold).Bool()
+	switch {
+	case err != nil:
+		return unknown(ctx, err)
+	case !held:
+		return lock.ErrNotHeld
+	}
+	return nil
+}
+
+// ownerOf is the owner of a hold.
+func ownerOf(hold string) string {
+	owner, _, _ := strings.Cut(hold, "#")
+	return owner
+}

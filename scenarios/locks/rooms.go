@@ -1,0 +1,46 @@
+package locks
+
+import (
+	"github.com/redis/go-redis/v9"
+
+	"github.com/holdfast-go/holdfast/internal/redis/keyspace"
+	"github.com/holdfast-go/holdfast/internal/textbook"
+	"github.com/holdfast-go/holdfast/lock"
+)
+
+// semaphorePermits is the number of permits of the built-in semaphores.
+const semaphorePermits = 2
+
+// semaphore is a textbook lock with several permits.
+func semaphore(name, summary string, lease bool, make func(redis.UniversalClient, string, string, textbook.Options) lock.Locker) *Lock {
+	s := textbookLock(name, summary, lease, make)
+	s.Claims.Permits = semaphorePermits
+	return s
+}
+
+// readWrite is the textbook lock for readers and writers.
+func readWrite(name, summary string) *Lock {
+	s := textbookLock(name, summary, true, nil)
+	s.Claims.ReadWrite = true
+	s.Open = func(e Environment) (Session, error) {
+		return readWriteSession{textbookSession{e, textbook.NewWrite}, textbookSession{e, textbook.NewRead}}, nil
+	}
+	return s
+}
+
+// readWriteSession is a client process with writers and readers.
+type readWriteSession struct {
+	textbookSession
+	readers textbookSession
+}
+
+// SharedLocker implements [Sharer].
+func (s readWriteSession) SharedLocker(name, thread string) lock.Locker {
+	return s.readers.Locker(name, thread)
+}
+
+// shows sets the reader of the holds on servers, and of more keys than that of the lock.
+func (s *Lock) shows(holders func(keyspace.View) []keyspace.Hold, keys ...string) *Lock {
+	s.Holders, s.Keys = holders, keys
+	return s
+}
