@@ -173,3 +173,39 @@ func TestHoldsAreWeighed(t *testing.T) {
 		})
 	}
 }
+
+// A quorum may let in too many without any fault: with two permits on each of three
+// servers, three owners can have two servers each.
+func TestQuorumsThatLetInTooMany(t *testing.T) {
+	for _, tt := range []struct {
+		permits       int
+		readWrite     bool
+		quorum, nodes int
+		most          string // who get in, "" for no more than may
+	}{
+		{quorum: 2, nodes: 3},
+		{quorum: 2, nodes: 4, most: "2 owners"},
+		{quorum: 1, nodes: 5, most: "5 owners"},
+		{permits: 2, quorum: 1, nodes: 1},
+		{permits: 2, quorum: 2, nodes: 3, most: "3 owners"},
+		{permits: 2, quorum: 3, nodes: 5, most: "3 owners"},
+		{permits: 2, quorum: 4, nodes: 5},
+		{permits: 3, quorum: 4, nodes: 5},
+		{permits: 10, quorum: 4, nodes: 5, most: "12 owners"},
+		{readWrite: true, quorum: 2, nodes: 3},
+		{readWrite: true, quorum: 2, nodes: 4, most: "2 owners"},
+	} {
+		header := leased(func(h *history.Header) {
+			h.Claims.Reentrant, h.Claims.Permits, h.Claims.ReadWrite = false, tt.permits, tt.readWrite
+			h.Claims.Quorum, h.Claims.Nodes = tt.quorum, tt.nodes
+		})
+		r, err := Judge(story(t, header, "0 c1 acquire lease=9000\n1 c1 ok\n2 c1 release\n3 c1 ok"), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := r.Verdicts[Exclusion]
+		if tt.most == "" && v.Outcome != OutcomeOK || tt.most != "" && (v.Outcome != Violated || v.Inherent != "" || !strings.Contains(v.Reason, "so "+tt.most)) {
+			t.Errorf("%+v: %+v", tt, v)
+		}
+	}
+}

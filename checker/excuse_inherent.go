@@ -38,8 +38,8 @@ func (t *trace) careful() bool {
 
 // whyOverlapInherent decides overlaps of exclusion.
 func (t *trace) whyOverlapInherent(p *contradiction) string {
-	if t.claims.Nodes > 1 && 2*t.claims.Quorum <= t.claims.Nodes {
-		return "" // two owners can have such a quorum at once
+	if t.admitted() > t.room() {
+		return "" // so many owners can have such a quorum at once
 	}
 	if p.class == LeaseOutlived {
 		return t.whyOutlivedInherent(p)

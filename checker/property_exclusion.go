@@ -50,11 +50,18 @@ type contradiction struct {
 	why           string // it is inherent; empty where it is the lock's fault
 }
 
+// room is the number of owners who may have an exclusive hold at once.
+func (t *trace) room() int { return t.claims.Capacity() / t.claims.Weight("") }
+
+// admitted is the number of owners whom the servers let in without any fault. Each has
+// room for as many as the lock, and an owner needs a place on Quorum of them.
+func (t *trace) admitted() int { return t.claims.Nodes * t.room() / t.claims.Quorum }
+
 // judgeExclusion finds owners that all believed to hold a lock which has no room for so
 // many, and decides whose fault that is.
 func judgeExclusion(t *trace) Verdict {
-	if t.claims.Nodes > 1 && 2*t.claims.Quorum <= t.claims.Nodes {
-		return violation(0, nil, "a hold needs %d of %d servers, so two owners can have one each at once", t.claims.Quorum, t.claims.Nodes)
+	if n := t.admitted(); n > t.room() {
+		return violation(0, nil, "a hold needs %d of %d servers, so %d owners can have one each at once", t.claims.Quorum, t.claims.Nodes, n)
 	}
 	var worst *contradiction
 	var longest int64

@@ -66,14 +66,17 @@ func (m *move) inOrder(steps ...func() error) error {
 
 // find finds the slots of keys that the first node has.
 func (m *move) find(keys []string) error {
-	ranges, err := m.from.ClusterSlots(m.ctx).Result()
+	shards, err := m.from.ClusterShards(m.ctx).Result()
 	if err != nil {
 		return err
 	}
+	own := slices.IndexFunc(shards, func(s redis.ClusterShard) bool {
+		return slices.ContainsFunc(s.Nodes, func(n redis.Node) bool { return n.ID == m.fromID })
+	})
 	for _, key := range keys {
 		slot := keyspace.SlotOf(key)
-		if !slices.Contains(m.slots, slot) && slices.ContainsFunc(ranges, func(r redis.ClusterSlot) bool {
-			return r.Start <= slot && slot <= r.End && r.Nodes[0].ID == m.fromID
+		if own >= 0 && !slices.Contains(m.slots, slot) && slices.ContainsFunc(shards[own].Slots, func(r redis.SlotRange) bool {
+			return r.Start <= int64(slot) && int64(slot) <= r.End
 		}) {
 			m.slots = append(m.slots, slot)
 		}
