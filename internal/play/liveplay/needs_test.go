@@ -81,6 +81,7 @@ var calls = map[string]string{
 	"undone-grant":                "moments",
 	"queue-lost-with-primary":     "replicas sentinels persist moments",
 	"two-nodes-held":              "replicas", // those of every cluster
+	"resharding":                  "replicas",
 }
 
 // Every server costs time to start, and what a scenario needs and does not get
