@@ -3,7 +3,6 @@ package locktest
 import (
 	"context"
 	"errors"
-	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -15,7 +14,6 @@ import (
 	"github.com/holdfast-go/holdfast/locktest/testdata/locks/quorum"
 	"github.com/holdfast-go/holdfast/locktest/testdata/locks/redlock"
 	"github.com/holdfast-go/holdfast/locktest/testdata/locks/reentrant"
-	"github.com/holdfast-go/holdfast/locktest/testdata/locks/scored"
 	"github.com/holdfast-go/holdfast/locktest/testdata/locks/seconds"
 	"github.com/holdfast-go/holdfast/locktest/testdata/locks/semaphore"
 	"github.com/holdfast-go/holdfast/locktest/testdata/locks/single"
@@ -345,23 +343,4 @@ const late = "a request that arrives late finds the next hold of its owner, whic
 var localMutex = []Known{
 	{Scenario: crossedName, Property: "progress", Faults: []string{"slow-work"}, Because: "the mutex of the process outlives the lease"},
 	{Scenario: crossedName, Property: "linearizable", Because: "an owner in the mutex of the process waits for a request without an answer"},
-}
-
-// scoredLock has its leases in the scores of a sorted set.
-func scoredLock(mistake string) Lock {
-	return Lock{
-		Name: "scored", Claims: Claims{Waits: true, Lease: true}, StoresOwner: true, Handoff: scored.Poll, Reaches: reached,
-		Busy: scored.ErrTaken, NotHeld: scored.ErrNotHeld, Classify: unclear(scored.ErrUnclear),
-		Holders: func(v View) (holds []Hold) {
-			for _, attempt := range v.Items(v.Name) {
-				owner, _, _ := strings.Cut(attempt, "#")
-				holds = append(holds, Hold{Owner: owner, End: time.UnixMilli(int64(v.Score(v.Name, attempt)))})
-			}
-			return holds
-		},
-		Open: onItsOwn(func(c *Client, on []*redis.Client, name, owner string) lock.Locker {
-			m := &scored.Mutex{Redis: on[0], Name: name, Owner: owner, Lease: c.Lease, Mistake: mistake}
-			return &Funcs{Acquire: m.Lock, Release: m.Unlock, Until: m.Until}
-		}),
-	}
 }

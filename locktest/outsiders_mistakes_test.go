@@ -186,7 +186,8 @@ var outsiders = []struct {
 		{"delete-then-set", "exclusion", "late-take-over", ""},
 	}},
 	{scoredLock, []mistake{
-		{"clears", "ownership", "late-release", ""},
+		{"unchecked", "ownership", "late-release", ""},
+		{"never-ends", "progress", "holder-crash", ""},
 		{"until-from-answer", "lease", "stale-grant", ""},
 	}},
 	{packedLock, []mistake{

@@ -39,6 +39,12 @@ var (
 	singleton  = storedIn("set", stored.Single, nil, func(v View) (string, time.Time) {
 		return strings.Join(v.Items(v.Name), ","), v.End(v.Name)
 	})
+	scoredLock = storedIn("scored", stored.Scored, nil, func(v View) (string, time.Time) {
+		if all := v.Items(v.Name); len(all) > 0 {
+			return all[0], time.UnixMilli(int64(v.Score(v.Name, all[0])))
+		}
+		return "", time.Time{}
+	})
 	pairLock = storedIn("pair", stored.Pair, []string{"{name}:alive"}, func(v View) (string, time.Time) {
 		if v.Text(v.Name+":alive") == "" {
 			return "", time.Time{}

@@ -1,5 +1,5 @@
-// Package stored is one lock in several places: in a packed string, a set, a pair of keys,
-// a hash or a sorted set of all locks, or a list of the latest holds.
+// Package stored is one lock in several places: in a packed string, a set, a sorted set, a
+// pair of keys, a hash or a sorted set of all locks, or a list of the latest holds.
 package stored
 
 import (
@@ -21,7 +21,7 @@ var (
 // Poll is the time between two looks of a waiter.
 const Poll = 80 * time.Millisecond
 
-// request is how long a request waits for its answer. An acquire may end with two of them.
+// request is how long a request waits for its answer. The end of an acquire takes two.
 const request = 400 * time.Millisecond
 
 // Keys that all locks share.
@@ -53,6 +53,18 @@ const (
 		end
 		local function erase() redis.call("del", KEYS[1]) end
 		local function write(value) erase() redis.call("sadd", KEYS[1], value) redis.call("pexpire", KEYS[1], ARGV[2]) end `
+	// Scored is a sorted set with one member, by the end of its lease.
+	Scored Place = `
+		local function read()
+			local hold = redis.call("zrange", KEYS[1], 0, 0, "withscores")
+			return hold[1], tonumber(hold[2])
+		end
+		local function erase() redis.call("del", KEYS[1]) end
+		local function write(value, ends)
+			erase()
+			redis.call("zadd", KEYS[1], ends, value)
+			redis.call("pexpire", KEYS[1], 2 * ARGV[2])
+		end `
 	// Pair is the value in one key, and the life of the lease in another.
 	Pair Place = `
 		local function read()
@@ -133,6 +145,9 @@ func (m *Mutex) Lock(ctx context.Context) error {
 	for {
 		sent := time.Now()
 		granted, err := m.run(ctx, script)
+		if m.Mistake == "until-from-answer" {
+			sent = time.Now()
+		}
 		switch {
 		case err != nil:
 			_, _ = m.run(ctx, leave) // else the lease ends it
