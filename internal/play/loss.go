@@ -138,7 +138,7 @@ func (c *thread) listen(l *loss) (stop func()) {
 		case <-quit:
 			return
 		}
-		if c.Proc.Gate() {
+		if c.proceedAs(" loss of ") {
 			l.mustEnd()
 		}
 	}()

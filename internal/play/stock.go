@@ -87,7 +87,7 @@ func (c *thread) readStock(ctx context.Context, base int64, token uint64) (int64
 	c.sleep(ctx, c.hop())
 	v, ok := c.stock.read(token)
 	c.sleep(ctx, c.hop())
-	if !c.Proc.Gate() {
+	if !c.proceed() {
 		return 0, false
 	}
 	if !ok {
@@ -107,7 +107,7 @@ func (c *thread) writeStock(ctx context.Context, base int64, token uint64) {
 	}
 	was, ok := c.stock.write(base-1, token)
 	c.sleep(ctx, c.hop())
-	if !c.Proc.Gate() {
+	if !c.proceed() {
 		return
 	}
 	if !ok {

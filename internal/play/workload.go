@@ -52,7 +52,7 @@ func (c *thread) run(ctx context.Context) {
 	}()
 	c.sleep(ctx, time.Duration(c.work.Start)+time.Duration(c.rng.Int64N(int64(time.Millisecond))))
 	for hold := range c.work.Holds {
-		if ctx.Err() != nil || !c.Proc.Gate() {
+		if ctx.Err() != nil || !c.proceed() {
 			return
 		}
 		if c.unclear && !c.work.SameOwner {
@@ -132,12 +132,12 @@ func (c *thread) critical(ctx context.Context) {
 	}
 	gone := c.work.Extend > 0 && !c.loss.overstayed() && !c.extend(ctx)
 	heeded := gone || c.think(ctx)
-	if !c.Proc.Gate() {
+	if !c.proceed() {
 		return
 	}
 	if (read || c.stock == nil) && !heeded {
 		c.announce(faults.Moment{Name: faults.Writing, Client: c.Proc.Name(), Op: "background"})
-		if !c.Proc.Gate() {
+		if !c.proceed() {
 			return
 		}
 		switch {
@@ -168,14 +168,14 @@ func (c *thread) giveBack(ctx context.Context, held int) bool {
 	for {
 		switch kind := c.release(ctx, held > 1); {
 		case kind == history.OK:
-			return c.Proc.Gate()
+			return c.proceed()
 		case kind != history.Info || held == 1 && !c.work.RetryRelease:
 			return false
 		}
 		stop := c.listen(c.loss)
 		c.sleep(ctx, askEvery)
 		stop()
-		if ctx.Err() != nil || !c.Proc.Gate() {
+		if ctx.Err() != nil || !c.proceed() {
 			return false
 		}
 	}
@@ -191,11 +191,11 @@ func (c *thread) acquire(ctx context.Context, explicit time.Duration) (g lock.Gr
 	}
 	for end := time.Now().Add(time.Duration(c.work.Wait)); ; {
 		g, kind := c.try(ctx, explicit, 0)
-		if kind != history.Fail || ctx.Err() != nil || !c.Proc.Gate() || !time.Now().Add(c.poll).Before(end) {
+		if kind != history.Fail || ctx.Err() != nil || !c.proceed() || !time.Now().Add(c.poll).Before(end) {
 			return g, kind == history.OK
 		}
 		c.sleep(ctx, c.poll+time.Duration(c.rng.Int64N(int64(time.Millisecond))))
-		if ctx.Err() != nil || !c.Proc.Gate() {
+		if ctx.Err() != nil || !c.proceed() {
 			return lock.Grant{}, false
 		}
 	}
@@ -229,7 +229,7 @@ func (c *thread) try(ctx context.Context, explicit, wait time.Duration) (lock.Gr
 	unmark := goroutines.Mark(op.Owner)
 	g, err := c.locker.TryLock(ctx, opts...)
 	unmark()
-	if !c.Proc.Gate() {
+	if !c.proceed() {
 		return g, gone
 	}
 	if nested != nil {
@@ -248,7 +248,7 @@ func (c *thread) try(ctx context.Context, explicit, wait time.Duration) (lock.Gr
 	c.named = c.named || !g.Until.IsZero()
 	g.Until = c.validity(g, called, time.Duration(args.Lease))
 	c.announce(moment)
-	if !c.Proc.Gate() {
+	if !c.proceed() {
 		return g, gone
 	}
 	return g, history.OK
@@ -268,7 +268,7 @@ func (c *thread) release(ctx context.Context, outer bool) history.Kind {
 	}
 	alone := c.present == c.number // no earlier owner of this thread may still have a hold
 	left, err := c.unlock(ctx, !outer && alone && c.last && c.work.Shutdown)
-	if !c.Proc.Gate() {
+	if !c.proceed() {
 		return gone
 	}
 	if outer {
@@ -332,7 +332,7 @@ func (c *thread) extend(ctx context.Context) (held bool) {
 	if x, ok := c.locker.(lock.Extender); ok {
 		err = x.Extend(ctx, d)
 	}
-	if !c.Proc.Gate() {
+	if !c.proceed() {
 		return false
 	}
 	told := c.loss.mustEnd()
@@ -357,11 +357,27 @@ func (c *thread) extend(ctx context.Context) (held bool) {
 	return !told
 }
 
+// proceed waits while the process is paused. It returns false if the process has
+// crashed. In virtual time the threads of a process leave a pause one after the other.
+func (c *thread) proceed() bool { return c.proceedAs("/") }
+
+// proceedAs is proceed for a goroutine with a part in the thread.
+func (c *thread) proceedAs(part string) bool {
+	paused := c.Proc.Paused()
+	if !c.Proc.Gate() {
+		return false
+	}
+	if paused && c.settle != nil {
+		c.settle(fmt.Sprint(c.Proc.Name(), part, c.number))
+	}
+	return true
+}
+
 // begin announces and records the start of an operation; false means that the
 // process is dead.
 func (c *thread) begin(f history.Func, op string, a *history.Args) (history.Event, bool) {
 	c.announce(faults.Moment{Name: faults.Invoked, Client: c.Proc.Name(), Op: op})
-	if !c.Proc.Gate() {
+	if !c.proceed() {
 		return history.Event{}, false
 	}
 	return c.rec.Invoke(history.Event{F: f, Client: c.Proc.Name(), Owner: c.owner, Lock: c.lock}, a), true
@@ -387,7 +403,7 @@ func (c *thread) think(ctx context.Context) (heeded bool) {
 	case <-ctx.Done():
 	case <-c.Proc.Dead().Done():
 	}
-	if !c.Proc.Gate() {
+	if !c.proceed() {
 		return true
 	}
 	if p, ok := c.locker.(settler); ok {
