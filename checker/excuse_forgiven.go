@@ -41,6 +41,7 @@ func (j linearizableJudge) excuseViolation(lock string, ops []linear.Op, v Verdi
 // because the caller judges each server by itself.
 func (t *trace) forgiveOps(lock string, ops []linear.Op, apart bool) (forgiven []linear.Op, why string) {
 	f := forgiving{trace: t, ops: slices.Clone(ops), place: make(map[int64]int, len(ops)), apart: apart}
+	several := len(t.changes) == 0 && t.claims.Capacity() > 1
 	revived := map[int64]bool{} // refusals for a hold that had been released
 	for i := range f.ops {
 		p := &f.ops[i]
@@ -59,14 +60,20 @@ func (t *trace) forgiveOps(lock string, ops []linear.Op, apart bool) (forgiven [
 				p.Lease = kept
 			}
 		}
-		if p.Kind == linear.MaybeGot {
+		if several && (p.Kind == linear.GotLock || p.Kind == linear.MaybeGot) {
+			f.loosenHold(p)
+		} else if p.Kind == linear.MaybeGot {
 			if left, how := t.lostUnheard(t.op(p.ID)); left < p.Lease && f.addReason(how) {
 				p.Lease, p.Renewed = left, false
 			}
 		}
 	}
 	for i := range t.beliefs {
-		if t.beliefs[i].Lock == lock {
+		switch {
+		case t.beliefs[i].Lock != lock:
+		case several:
+			f.forgiveRelease(f.endingOf(&t.beliefs[i]), false)
+		default:
 			f.forgiveHold(i)
 		}
 	}
@@ -125,9 +132,32 @@ func (f *forgiving) forgiveHold(i int) {
 			f.releasedElsewhere(c, l.at)
 		}
 	}
-	// In a fork the release may have gone to the server that still had the hold.
-	if gave := f.findOp(end, linear.GaveBack); gave != nil && (l.forked || f.addReason(f.whyUndone(end))) {
+	f.forgiveRelease(end, l.forked)
+}
+
+// forgiveRelease makes a release uncertain that faults may have undone. In a fork it may
+// have gone to the server that still had the hold.
+func (f *forgiving) forgiveRelease(end *op, forked bool) {
+	if gave := f.findOp(end, linear.GaveBack); gave != nil && (forked || f.addReason(f.whyUndone(end))) {
 		gave.Kind, gave.Return = linear.MaybeGave, linear.Forever
+	}
+}
+
+// loosenHold lets the hold of an acquire end at any time since a fault that may have ended
+// it, and by as much after its lease as faults set clocks back. Without a server log
+// nothing tells which of several holds the servers lost.
+func (f *forgiving) loosenHold(p *linear.Op) {
+	o := f.op(p.ID)
+	until := f.endTime
+	if later := o.own.ops.all[o.own.ops.from(o.ret):]; slices.ContainsFunc(later, isAcquire) {
+		until = later[slices.IndexFunc(later, isAcquire)].inv
+	}
+	if l := f.lossByTraits(o.inv, until); l.lost() && f.addReason(l.how) {
+		p.MayEnd = max(l.from, o.inv)
+	}
+	if longer, how := f.setBackDuring(o, p.Lease, until); !p.Renewed && f.addReason(how) {
+		p.MayEnd = cmp.Or(p.MayEnd, plus(o.inv, p.Lease))
+		p.Lease = plus(p.Lease, longer)
 	}
 }
 

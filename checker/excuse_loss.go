@@ -13,7 +13,7 @@ import (
 // doing.
 type lossOfHold struct {
 	groups, needed int    // that lost it, and that had to for another owner to be granted
-	at             int64  // when so many of them had
+	from, at       int64  // when the first of them may have, and when so many of them had
 	unconfirmed    bool   // fewer replicas had it than the lock promises to wait for
 	forked         bool   // the server that its client talks to may still have it
 	how            string // in words
@@ -214,13 +214,16 @@ func (t *trace) countConfirmed(group string, o *op) int {
 // lossByTraits is lossOf without a server log, for a hold that was requested at since.
 // It counts every group that a fault with the power to lose the hold has struck.
 func (t *trace) lossByTraits(since, by int64) lossOfHold {
-	l := lossOfHold{needed: max(1, 2*t.claims.Quorum-t.claims.Nodes)}
+	l := lossOfHold{needed: max(1, (t.room()+1)*t.claims.Quorum-t.claims.Nodes*t.room())}
 	groups := map[string]bool{}
 	for _, f := range t.faults {
 		if f.from > by || f.forgotUntil() < since || !(f.LosesWrites || f.Promotes || f.Forks || f.DeletesKeys || f.MovesClock || f.StopsNode) {
 			continue
 		}
-		l.at, l.forked = max(l.at, f.from), l.forked || f.Forks
+		if l.how == "" {
+			l.from = f.from
+		}
+		l.from, l.at, l.forked = min(l.from, f.from), max(l.at, f.from), l.forked || f.Forks
 		l.how = fmt.Sprintf("a fault at %s may have cost the servers the hold", at(f.from))
 		for _, n := range f.nodes {
 			groups[party.First(n)] = true
@@ -293,13 +296,20 @@ func (t *trace) keptUnseen(i int, end *op) (kept int64, how string) {
 	if len(t.changes) > 0 || t.claims.Nodes > 1 || c.Renewed || lease == never || end != nil && end.kind == history.Fail {
 		return 0, ""
 	}
-	longer, until := int64(0), int64(never)
+	until := int64(never)
 	if end != nil && end.kind == history.OK {
 		until = end.ret
 	}
 	if next := t.nextBelief(i, until); next != nil {
 		until = next.From
 	}
+	longer, how := t.setBackDuring(o, lease, until)
+	return min(plus(t.onServer(lease), longer), until-o.ret), how
+}
+
+// setBackDuring is the time by which faults set clocks back during the hold of an acquire,
+// and the last such fault in words.
+func (t *trace) setBackDuring(o *op, lease, until int64) (longer int64, how string) {
 	for _, f := range t.faults {
 		if !f.MovesClock || f.to < o.inv || f.ClockRate == 0 && f.from < o.inv || f.from > plus(o.ret, lease) {
 			continue
@@ -309,7 +319,7 @@ func (t *trace) keptUnseen(i int, end *op) (kept int64, how string) {
 			how = fmt.Sprintf("a fault moved the clock of a server at %s, and it may have kept the hold of %s for longer than its lease", at(f.from), o.owner)
 		}
 	}
-	return min(plus(t.onServer(lease), longer), until-o.ret), how
+	return longer, how
 }
 
 // setsBack is the time by which a fault at most sets a server's clock back between two times.

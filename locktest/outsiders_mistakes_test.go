@@ -231,6 +231,22 @@ var outsiders = []struct {
 		{"clears", "exclusion", "contention", ""},
 		{"gives-back-the-oldest", "errors", "several-owners", ""},
 	}},
+	{unread(twoPermitsLock), []mistake{
+		{"one-more", "exclusion", "contention", ""},
+		{"never-cleaned", "cleanup", "holder-crash", ""},
+		{"check-then-put", "exclusion", "contention", ""},
+		{"clears", "exclusion", "contention", ""},
+		{"gives-back-the-oldest", "", "", "every release ends a hold, and no client sees whose"},
+	}},
+	{unread(readersLock), []mistake{
+		{"readers-pass", "exclusion", "contention", ""},
+		{"writers-pass", "exclusion", "contention", ""},
+		{"counts-members", "exclusion", "contention", ""},
+		{"check-then-put", "exclusion", "contention", ""},
+		{"never-cleaned", "cleanup", "holder-crash", ""},
+		{"clears", "exclusion", "contention", ""},
+		{"gives-back-the-oldest", "", "", "every release ends a hold, and no client sees whose"},
+	}},
 	{ticketLock, []mistake{
 		{"rejoins", "fairness", "contention", ""},
 		{"overtakes", "fairness", "contention", ""},

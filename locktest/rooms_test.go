@@ -56,3 +56,12 @@ func roomLock(mistake string) Lock {
 		},
 	}
 }
+
+// unread makes a lock whose author does not say how to read its keys.
+func unread(of func(mistake string) Lock) func(mistake string) Lock {
+	return func(mistake string) Lock {
+		l := of(mistake)
+		l.Name, l.Holders = l.Name+"-unread", nil
+		return l
+	}
+}

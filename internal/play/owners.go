@@ -17,8 +17,9 @@ import (
 
 // owners maps the values that a lock stores on a server to its owners.
 type owners struct {
-	locks map[string]string // their names, as clients know them, by the key
-	how   locks.Holder      // the key tells who holds the lock
+	locks   map[string]string // their names, as clients know them, by the key
+	how     locks.Holder      // the key tells who holds the lock
+	several bool              // may hold the lock at once
 
 	mu    sync.Mutex
 	holds *holds // nil if the key tells
@@ -49,7 +50,7 @@ type stored struct {
 // NewOwners returns the owners of a scenario that is played with a lock.
 func NewOwners(s *scenarios.Scenario, l *locks.Lock) *owners {
 	o := &owners{
-		locks: map[string]string{}, how: l.Holder(), holds: newHolds(l, s.Workload.Names()),
+		locks: map[string]string{}, how: l.Holder(), several: l.Claims.Capacity() > 1, holds: newHolds(l, s.Workload.Names()),
 		name: map[string]string{}, called: map[calledBy]string{}, told: map[string]bool{}, unresolved: map[string]stored{}, elsewhere: map[string]bool{},
 	}
 	for _, name := range s.Workload.Names() {
@@ -193,6 +194,8 @@ func (o *owners) unseen() string {
 	switch {
 	case o.holds != nil:
 		return ""
+	case o.several:
+		return "the lock lets in several owners, and has no Holders to read them from its keys"
 	case o.how == locks.HolderNone:
 		return "the lock declares that its key does not tell who holds it"
 	case o.unclear == "":

@@ -198,6 +198,8 @@ func (d Description) Check() error {
 		return wrong(`"key" must contain {name}`)
 	case !d.Holder.known():
 		return wrong(`"holder" must be "first" or "last" of a list, "lowest" of a sorted set, the only "member" of a set, or "none"`)
+	case c.Capacity() > 1 && d.Holder != HolderValue && d.Holder != HolderNone:
+		return wrong(`"holder" shows one holder, and a lock with "permits" or "read_write" has several`)
 	}
 	if o := d.Servers; o != nil {
 		switch {

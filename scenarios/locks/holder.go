@@ -1,6 +1,7 @@
 package locks
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -40,8 +41,7 @@ func (h Holder) Of(v keyspace.Value) (identity string, count int, clear bool) {
 	case h == HolderValue && v.Type == "string":
 		return v.Str, 1, true
 	case h == HolderValue && v.Type == "hash":
-		identity, count = holderOfHash(v.Hash)
-		return identity, count, true
+		return holderOfHash(v.Hash)
 	case h == holderFirst && v.Type == "list", h == holderLowest && v.Type == "zset",
 		h == holderMember && v.Type == "set" && len(v.Items) == 1:
 		return v.Items[0], 1, true
@@ -51,14 +51,15 @@ func (h Holder) Of(v keyspace.Value) (identity string, count int, clear bool) {
 	return "", 0, false
 }
 
-// holderOfHash reads a count per identity.
-func holderOfHash(fields map[string]string) (identity string, count int) {
-	for identity, count := range fields { // a lock has one holder; other fields do not count holds
-		if n, ok := holdCount(count); ok && strings.Contains(identity, ":") {
-			return identity, n
+// holderOfHash reads a count per identity. A lock has one holder, and its other fields do
+// not count holds. clear is false if no field does.
+func holderOfHash(fields map[string]string) (identity string, count int, clear bool) {
+	for _, identity := range slices.Sorted(maps.Keys(fields)) {
+		if n, ok := holdCount(fields[identity]); ok && strings.Contains(identity, ":") {
+			return identity, n, true
 		}
 	}
-	return "", 0
+	return "", 0, false
 }
 
 func holdCount(s string) (int, bool) {
@@ -77,5 +78,13 @@ func (s *Lock) Holder() Holder {
 	if s.ThirdParty == nil {
 		return HolderValue
 	}
-	return s.ThirdParty.Holder
+	return s.ThirdParty.Shown()
+}
+
+// Shown is how the key shows the holder: [HolderNone] for a lock with several.
+func (d *Description) Shown() Holder {
+	if d.Claims.Capacity() > 1 {
+		return HolderNone
+	}
+	return d.Holder
 }

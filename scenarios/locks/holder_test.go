@@ -12,6 +12,7 @@ func TestTheHolderIsReadAsDeclared(t *testing.T) {
 	var (
 		text   = keyspace.Value{Type: "string", Str: "a"}
 		hash   = keyspace.Value{Type: "hash", Hash: map[string]string{"a:1": "2", "mode": "x"}}
+		fields = keyspace.Value{Type: "hash", Hash: map[string]string{"owner": "a:1", "until": "12"}}
 		list   = keyspace.Value{Type: "list", Items: []string{"a", "b"}}
 		set    = keyspace.Value{Type: "set", Items: []string{"a"}}
 		pair   = keyspace.Value{Type: "set", Items: []string{"a", "b"}}
@@ -26,7 +27,7 @@ func TestTheHolderIsReadAsDeclared(t *testing.T) {
 		clear  bool
 	}{
 		{HolderValue, keyspace.Value{}, "", 0, true}, {HolderValue, text, "a", 1, true}, {HolderValue, hash, "a:1", 2, true},
-		{HolderValue, list, "", 0, false}, {HolderValue, stream, "", 0, false},
+		{HolderValue, fields, "", 0, false}, {HolderValue, list, "", 0, false}, {HolderValue, stream, "", 0, false},
 		{holderFirst, list, "a", 1, true}, {holderLast, list, "b", 1, true}, {holderFirst, text, "", 0, false},
 		{holderLowest, queue, "a", 1, true}, {holderLowest, set, "", 0, false}, {holderLowest, keyspace.Value{}, "", 0, true},
 		{holderMember, set, "a", 1, true}, {holderMember, pair, "", 0, false},

@@ -39,6 +39,7 @@ type Op struct {
 	Owner        int32  // numbered from 1, see Roster; 0 for what never happens
 	Count        int32  // replied; 0 on GotLock means it did not say
 	Weight       int32  // of the hold of an acquire; only a lock with a capacity minds it
+	MayEnd       int64  // when the hold may end before its lease, from then on; 0 for never; as for Weight
 	Kind         Kind
 	Renewed      bool
 	Crashed      bool // the client is gone and cannot clean up after itself

@@ -94,6 +94,9 @@ func (r *Rules) enter(out []room, s room, o *Op) []room {
 func (r *Rules) admit(out []room, s room, o *Op, i int) []room {
 	if s.weight()+o.Weight <= r.Capacity {
 		h := hold{owner: o.Owner, weight: o.Weight, renewed: o.Renewed, endLo: add(s.now, o.Lease), endHi: add(o.Return, o.Lease), giveUp: r.giveUp(o)}
+		if o.MayEnd > 0 {
+			h.endLo = min(h.endLo, max(s.now, o.MayEnd))
+		}
 		switch {
 		case o.Kind == TookAndGave:
 			h.endLo, h.endHi, h.renewed = longPast, o.Return, false

@@ -47,12 +47,12 @@ func tryKey(t *trial) {
 	t.take(p, "1", nil)
 	key := t.lock.KeyOf(t.name)
 	copies := t.copies()
-	if len(copies) < t.lock.Needs() && t.lock.Holder != locks.HolderNone {
+	if len(copies) < t.lock.Needs() && t.lock.Shown() != locks.HolderNone {
 		t.fail("the lock is held, and %d of %d servers have the key %q; they have%s", len(copies), t.lock.Groups(), key, t.names())
 	}
 	identity := t.ask(p, message{"do": "identity", "thread": "1"}).Identity
 	for _, k := range copies {
-		if wrong := k.unreadable(t.lock.Holder, identity); wrong != "" {
+		if wrong := k.unreadable(t.lock.Shown(), identity); wrong != "" {
 			t.fail("the key %q on %s %s", key, k.node, wrong)
 		}
 	}

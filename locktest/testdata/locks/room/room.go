@@ -136,7 +136,7 @@ func (m *Room) Leave(ctx context.Context) error {
 
 // run asks a server once. The end of ctx shortens the request, and does not stop it.
 func (m *Room) run(ctx context.Context, script *redis.Script, weight int) (int, error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second/4)
 	defer cancel()
 	return script.Run(ctx, m.Redis, []string{m.Name}, m.value, m.Lease.Milliseconds(), weight, m.Capacity).Int()
 }
