@@ -96,7 +96,7 @@ func TestHoldsAreWeighed(t *testing.T) {
 			600  c1 release
 			601  c1 ok
 			602  c2 release
-			603  c2 ok`, Exclusion, Violated, false, "during the lease of client-1/1"},
+			603  c2 ok`, Exclusion, Violated, false, "during the lease of reader client-1/1"},
 		{"refused while there is room", permits(2), `
 			0    c1 acquire lease=9000
 			1    c1 ok

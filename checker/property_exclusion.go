@@ -235,6 +235,7 @@ func (t *trace) blameOf(k ownerLock, when int64) blame {
 
 func (p *contradiction) verdict(t *trace) Verdict {
 	a, b := p.first, p.second
+	first, second := t.nameOf(a), t.nameOf(b)
 	var words string
 	switch p.class {
 	case ContractBroken:
@@ -242,15 +243,15 @@ func (p *contradiction) verdict(t *trace) Verdict {
 		if p.owed != never {
 			lease = "which ran until " + at(p.owed)
 		}
-		words = fmt.Sprintf("%s was granted the lock at %s during the lease of %s, %s", b.Owner, at(b.From), a.Owner, lease)
+		words = fmt.Sprintf("%s was granted the lock at %s during the lease of %s, %s", second, at(b.From), first, lease)
 	case LeaseOutlived:
-		words = fmt.Sprintf("%s was granted the lock at %s; %s went on after its lease had ended at %s", b.Owner, at(b.From), a.Owner, at(p.owed))
+		words = fmt.Sprintf("%s was granted the lock at %s; %s went on after its lease had ended at %s", second, at(b.From), first, at(p.owed))
 		if t.claims.LostSign && t.h.Header.User != history.Careless {
 			words += ", and had not been told of its loss"
 		}
 	default:
 		words = fmt.Sprintf("%s was granted the lock at %s while %s still held it; without a server log nobody can say whether its lease had ended",
-			b.Owner, at(b.From), a.Owner)
+			second, at(b.From), first)
 	}
 	ops, both := []*op{t.op(a.AcquireOp), t.op(b.AcquireOp), t.op(a.EndOp)}, "both"
 	if len(p.others) > 0 {
@@ -266,4 +267,15 @@ func (p *contradiction) verdict(t *trace) Verdict {
 		v = byServers(v)
 	}
 	return v
+}
+
+// nameOf names the owner of a belief, and whether it reads or writes.
+func (t *trace) nameOf(b *Belief) string {
+	switch {
+	case !t.claims.ReadWrite:
+		return b.Owner
+	case b.Mode == history.Shared:
+		return "reader " + b.Owner
+	}
+	return "writer " + b.Owner
 }

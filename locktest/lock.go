@@ -139,7 +139,8 @@ type Session interface {
 }
 
 // Claims are the promises of a lock, such as Claims{Waits: true, Lease: true}.
-// Holdfast does not judge a promise that the lock does not make.
+// Holdfast does not judge a promise that the lock does not make. [history.Claims] has
+// the fields.
 type Claims = history.Claims
 
 // Drift is an allowance for the clocks of servers: Rate times the lease, plus
@@ -155,10 +156,27 @@ type Drift struct {
 // on.
 type Known = locks.Known
 
-// View shows the keys of one lock on one server to [Lock.Holders].
+// View shows the keys of one lock on one server to [Lock.Holders]. It has two fields:
+//
+//	Name string    // of the lock
+//	Now  time.Time // by the clock of the server
+//
+// Its methods read a key, and return zero values for one that does not exist or has
+// another type:
+//
+//	Text(key string) string                // of a string
+//	Hash(key string) map[string]string     // of a hash
+//	Items(key string) []string             // of a list, in order; of a set, sorted; of a sorted set, by score
+//	Score(key, member string) float64      // of a member of a sorted set
+//	End(key string) time.Time              // when the key expires; zero for never
+//	Keys() []string                        // that exist, sorted
 type View = keyspace.View
 
-// Hold is a hold that a server has, see [Lock.Holders].
+// Hold is a hold that a server has, see [Lock.Holders]. It has three fields:
+//
+//	Owner string    // the stored value that stands for the owner
+//	Count int       // of the owner's holds; 0 means 1
+//	End   time.Time // of the lease, by the clock of the server; zero for none
 type Hold = keyspace.Hold
 
 // Holder declares how the key of a lock shows its holder. Use [HolderFirst],

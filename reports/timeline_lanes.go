@@ -2,6 +2,7 @@ package reports
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/holdfast-go/holdfast/checker"
@@ -137,9 +138,9 @@ func (t *timeline) drawNotes(l *lane, mine func(*history.Event) bool) {
 
 // holding is the state of a server from a moment on.
 type holding struct {
-	holder string // "" for a free lock
-	count  int
-	since  int64
+	holders []string // none of a free lock
+	count   int
+	since   int64
 }
 
 // drawServer draws who held the lock on one server, with ticks for renewals
@@ -157,7 +158,7 @@ func (t *timeline) drawServer(l *lane) {
 		if s == nil || e.Kind != history.Server || s.Node != l.node || s.Key != l.key {
 			continue
 		}
-		if s.Holder == now.holder && s.Holder != "" {
+		if slices.Contains(now.holders, s.Holder) {
 			now.count = s.Count
 			x := t.x(e.Time)
 			if s.Cause == "command" && t.shown(e.Time, e.Time) && x-lastX >= 1 {
@@ -167,7 +168,7 @@ func (t *timeline) drawServer(l *lane) {
 			continue
 		}
 		t.drawHolding(l, now, e.Time, ended(s))
-		now = holding{s.Holder, s.Count, e.Time}
+		now = holding{t.f.HoldersAfter(now.holders, s), s.Count, e.Time}
 		if s.Cause == "expiry" && t.shown(e.Time, e.Time) && !t.full() {
 			x := t.x(e.Time)
 			t.path("expiry", fmt.Sprintf("M%s %sv%sM%s %sl-3 -4h6Z", px(x), px(y-2), px(h+4), px(x), px(y+1)),
@@ -181,7 +182,7 @@ func (t *timeline) drawServer(l *lane) {
 
 // drawHolding draws a holding until a moment, or until its server stopped before.
 func (t *timeline) drawHolding(l *lane, x holding, to int64, how string) {
-	if x.holder == "" {
+	if len(x.holders) == 0 {
 		if t.shown(x.since, to) && !t.full() {
 			t.drawNoKey(l, x.since, to)
 		}
@@ -193,15 +194,22 @@ func (t *timeline) drawHolding(l *lane, x holding, to int64, how string) {
 	}
 	x1, x2, y, h := t.x(x.since), t.x(to), l.bar(), l.barHeight()
 	class := "server"
-	if c, ok := t.colour[t.f.ClientOf[x.holder]]; ok {
+	if c, ok := t.colour[t.f.ClientOf[x.holders[0]]]; ok {
 		class += fmt.Sprintf(" c%d", c)
 	}
-	who, times := t.f.Holder(x.holder), ""
+	who, short := t.f.Holders(x.holders)
+	times, is := "", "is the holder"
+	if len(x.holders) > 1 {
+		is = "are the holders"
+	}
 	if x.count > 1 {
 		times = fmt.Sprintf(", count %d", x.count)
 	}
-	t.rect(class, x1, y, max(x2-x1, 1.5), h, fmt.Sprintf("%s: %s is the holder from %s, %s%s; %s",
-		l.label, who, history.At(x.since), length(to-x.since), times, how))
+	t.rect(class, x1, y, max(x2-x1, 1.5), h, fmt.Sprintf("%s: %s %s from %s, %s%s; %s",
+		l.label, who, is, history.At(x.since), length(to-x.since), times, how))
+	if textWidth(who)+10 > x2-x1 {
+		who = short
+	}
 	if textWidth(who)+10 <= x2-x1 {
 		t.text("in", x1+5, y+h/2+4, who)
 	}

@@ -299,17 +299,22 @@ func (d *diagram) drawOwners() {
 func (d *diagram) drawServers() {
 	for _, l := range d.servers {
 		r := newRow()
-		holder, since := "", int64(0)
+		var holders []string
+		since := int64(0)
 		var touched []int64
 		draw := func(to int64) {
 			bar := row(nil)
-			if holder != "" {
+			if len(holders) > 0 {
 				bar = d.fill(r, since, to, '-')
 			}
 			for _, at := range touched {
 				d.fill(r, at, at, '+')
 			}
-			if who := d.f.Holder(holder); len(who) <= len(bar) && party.IsClient(who) {
+			who, short := d.f.Holders(holders)
+			if len(who) >= len(bar) {
+				who = short
+			}
+			if len(who) <= len(bar) && slices.IndexFunc(holders, party.IsClient) == 0 {
 				copy(bar, who)
 			}
 			touched = nil
@@ -318,10 +323,10 @@ func (d *diagram) drawServers() {
 			s := e.Server
 			switch {
 			case s == nil || s.Node != l.node || s.Key != l.key:
-			case s.Holder != holder:
+			case !slices.Contains(holders, s.Holder):
 				draw(e.Time)
-				holder, since = s.Holder, e.Time
-			case s.Cause == "command" && holder != "":
+				holders, since = d.f.HoldersAfter(holders, s), e.Time
+			case s.Cause == "command":
 				touched = append(touched, e.Time)
 			}
 		}

@@ -3,6 +3,7 @@ package story
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -24,6 +25,7 @@ type Facts struct {
 	Clients  []string            // in natural order
 	OwnersOf map[string][]string // of each client, in natural order
 	ClientOf map[string]string   // of each owner
+	roleOf   map[string]string   // of each owner of a lock for readers and writers: "reader " or "writer "
 	Begin    int64
 	End      int64
 	Invalid  bool // there were grants, but the history names no holders
@@ -42,7 +44,7 @@ type LostUpdate struct {
 
 // NewFacts reads a history.
 func NewFacts(h *history.History) *Facts {
-	f := &Facts{History: h, Ops: make(map[int64]*Operation, len(h.Events)/3), OwnersOf: map[string][]string{}, ClientOf: map[string]string{}, Faults: h.Strikes()}
+	f := &Facts{History: h, Ops: make(map[int64]*Operation, len(h.Events)/3), OwnersOf: map[string][]string{}, ClientOf: map[string]string{}, roleOf: map[string]string{}, Faults: h.Strikes()}
 	if len(h.Events) > 0 {
 		f.Begin, f.End = h.Events[0].Time, h.Events[len(h.Events)-1].Time
 	}
@@ -61,6 +63,12 @@ func NewFacts(h *history.History) *Facts {
 		switch e.Kind {
 		case history.Invoke:
 			f.Ops[e.Op] = &Operation{Invoke: e}
+			if e.F == history.Acquire && h.Header.Claims.ReadWrite {
+				f.roleOf[e.Owner] = "writer "
+				if e.Args != nil && e.Args.Mode == history.Shared {
+					f.roleOf[e.Owner] = "reader "
+				}
+			}
 		case history.OK, history.Fail, history.Info:
 			if op := f.Ops[e.Op]; op != nil {
 				op.Done = e
@@ -197,13 +205,41 @@ func (f *Facts) NameOf(client, owner string) string {
 		client = f.ClientOf[owner]
 	}
 	if owner == "" || len(f.OwnersOf[client]) == 1 && f.OwnersOf[client][0] == owner {
-		return english.Name(client)
+		return f.roleOf[owner] + english.Name(client)
 	}
-	return english.Name(owner)
+	return f.roleOf[owner] + english.Name(owner)
 }
 
 // Holder names the holder that a server stores.
 func (f *Facts) Holder(stored string) string { return f.NameOf("", stored) }
+
+// HoldersAfter are the holders that a server has after a change of one of the holds that
+// it had.
+func (f *Facts) HoldersAfter(before []string, s *history.ServerEvent) (after []string) {
+	for _, x := range before {
+		if x != s.WasHolder && x != s.Holder && f.History.Header.Claims.Capacity() > 1 {
+			after = append(after, x)
+		}
+	}
+	if s.Holder != "" {
+		after = append(after, s.Holder)
+	}
+	return after
+}
+
+// Holders names the holders that a server stores. short says of several how many they are.
+func (f *Facts) Holders(stored []string) (names, short string) {
+	for i, x := range stored {
+		if i > 0 {
+			names += ", "
+		}
+		names += f.Holder(x)
+	}
+	if len(stored) > 1 {
+		return names, fmt.Sprintf("%d holders", len(stored))
+	}
+	return names, names
+}
 
 // beliefsAt returns the beliefs of other owners on a lock at a time.
 func (f *Facts) beliefsAt(t int64, lock, except string) []*checker.Belief {

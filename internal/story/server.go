@@ -37,7 +37,7 @@ func (t *teller) server(e *history.Event) {
 		if believes {
 			w = decisive
 		}
-		t.say(e, w, "%s: the lease of %s is over and the key expires%s.", node, was, still).Bad = believes
+		t.say(e, w, "%s: the lease of %s is over%s.", node, was, still).Bad = believes
 	case "command":
 		if by, holder := s.By, t.f.ClientOf[s.WasHolder]; by != "" && holder != "" && by != holder {
 			what := "deletes"
