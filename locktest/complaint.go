@@ -46,6 +46,9 @@ func (r *runner) complaint(p *judged, said *logged) string {
 	if run.Failure != "" {
 		fmt.Fprintf(&b, "%s\n", run.Failure)
 	}
+	if slices.ContainsFunc(slices.Collect(maps.Values(run.Verdicts)), func(v checker.Verdict) bool { return v.Outcome == checker.Unknown }) {
+		b.WriteString(firstFailure(p.history))
+	}
 	for _, l := range wrongLines(run) {
 		fmt.Fprintf(&b, "%s %s: %s\n", english.And(l.names), l.what, l.reason)
 	}
@@ -56,9 +59,6 @@ func (r *runner) complaint(p *judged, said *logged) string {
 		}
 	}
 	b.WriteString(panicked(p.history))
-	if slices.ContainsFunc(slices.Collect(maps.Values(run.Verdicts)), func(v checker.Verdict) bool { return v.Outcome == checker.Unknown }) {
-		b.WriteString(firstFailure(p.history))
-	}
 	b.WriteString(unstruckIn(run, p.history))
 	fmt.Fprintf(&b, "seed:   %d\nagain:  %s\nreport: holdfast report %s", run.Seed, run.Test, r.dir)
 	_, restore := capture()

@@ -71,7 +71,7 @@ func (r *runner) playCrossed(t *testing.T, rows cross.Array, known []Known) {
 			if err := os.WriteFile(path, []byte(files[f.in.Name]), 0o644); err != nil {
 				t.Errorf("keep the workload: %v", err)
 			}
-			t.Error(f.saysCrossed(path))
+			t.Error(f.saysCrossed(again(one.t, r.options.seed), path))
 		})
 	}
 	if len(rows.Rows) >= defaultCrossed(r.tested) {
@@ -91,13 +91,13 @@ func (all finds) outdated(t *testing.T, known []Known) {
 }
 
 // saysCrossed tells a find, how to see it again, and the entry that makes it a known one.
-func (f *find) saysCrossed(path string) string {
+func (f *find) saysCrossed(again, path string) string {
 	entry := fmt.Sprintf("{Scenario: %q, Property: %q", crossedName, f.Property)
 	if f.Class != "" {
 		entry += fmt.Sprintf(", Class: %q", f.Class)
 	}
-	return fmt.Sprintf("%s: %s\nruns:   %d, the first is %s: %s\nagain:  locktest.Run with locktest.Files(%q)\nknown:  %s, Faults: %#v, Because: \"...\"}",
-		f.Cause, f.reason, f.count, f.in.Name, strings.TrimPrefix(f.in.Title, "Crossed; "), path, entry, f.Faults)
+	return fmt.Sprintf("%s: %s\nruns:   %d, the first is %s: %s\nagain:  %s\nalone:  locktest.Run with locktest.Files(%q)\nknown:  %s, Faults: %#v, Because: \"...\"}",
+		f.Cause, f.reason, f.count, f.in.Name, strings.TrimPrefix(f.in.Title, "Crossed; "), again, path, entry, f.Faults)
 }
 
 // crossedName is the scenario of a known violation that crossed workloads show.

@@ -114,7 +114,7 @@ func (e *explorer) explore(j suite.Job) (fatal string) {
 		}
 		return p, err
 	})
-	if why := e.wrongly(s, p); why != "" {
+	if why := e.wrongly(s, p, run.Verdicts); why != "" {
 		return why
 	}
 	switch {

@@ -1,6 +1,7 @@
 package locktest
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/internal/play"
+	"github.com/holdfast-go/holdfast/lock"
 	"github.com/holdfast-go/holdfast/scenarios"
 )
 
@@ -88,8 +90,12 @@ func TestWrongHoldersAreNoticed(t *testing.T) {
 		l.Holders = wrong
 		tested, err := l.forScenarios()
 		must.Succeed(t, err)
-		if why := wrongHolders(tested, simulated(t, l, "contention")); !strings.HasPrefix(why, "Lock.Holders does not match") {
+		h := simulated(t, l, "contention")
+		if why := wrongHolders(tested, h); !strings.HasPrefix(why, "Lock.Holders does not match") {
 			t.Errorf("%s: is said to be %q", name, why)
+		}
+		if r, err := checker.Judge(h, checker.Options{}); err != nil || wrongToClients(r.Verdicts) {
+			t.Errorf("%s: the lock gets the blame: %v, %v", name, r.Verdicts, err)
 		}
 	}
 	var last []Hold
@@ -104,6 +110,20 @@ func TestWrongHoldersAreNoticed(t *testing.T) {
 	must.Succeed(t, err)
 	if why := wrongHolders(tested, simulated(t, l, "contention")); why == "" {
 		t.Error("the last holder, for ever: is not noticed")
+	}
+}
+
+// A lock that grants what no server has is wrong, and not its Holders function.
+func TestAWrongLockIsNoWrongHolders(t *testing.T) {
+	l := scoredLock("")
+	l.Open, l.New = nil, func(*Client, string, string) lock.Locker {
+		grant := func(context.Context) error { return nil }
+		return &Funcs{Acquire: grant, Release: grant}
+	}
+	r, err := checker.Judge(simulated(t, l, "contention"), checker.Options{})
+	must.Succeed(t, err)
+	if !wrongToClients(r.Verdicts) {
+		t.Errorf("the clients see nothing wrong: %v", r.Verdicts)
 	}
 }
 

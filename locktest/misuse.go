@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/internal/goroutines"
@@ -215,6 +216,14 @@ func wrongHolders(tested *locks.Lock, h *history.History) string {
 		}
 	}
 	return ""
+}
+
+// wrongToClients reports whether what clients saw alone proves a lock wrong, whatever
+// Holders names.
+func wrongToClients(verdicts map[checker.Property]checker.Verdict) bool {
+	return slices.ContainsFunc(slices.Collect(maps.Values(verdicts)), func(v checker.Verdict) bool {
+		return v.Outcome == checker.Violated && v.Evidence == ""
+	})
 }
 
 // put sets an entry of a map of maps.

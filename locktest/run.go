@@ -17,6 +17,7 @@ import (
 	"github.com/redis/go-redis/v9/logging"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/internal/goroutines"
 	"github.com/holdfast-go/holdfast/internal/play"
@@ -203,7 +204,7 @@ func (r *runner) play(t *testing.T, j suite.Job) (*judged, *logged) {
 	played, err := j.Once(&run, s, r.tested, func() (*play.Played, error) { return r.once(s, j.Seed) })
 	restore()
 	var stalled *goroutines.Stall
-	if why := r.wrongly(s, played); why != "" {
+	if why := r.wrongly(s, played, run.Verdicts); why != "" {
 		t.Fatalf("%s\nNothing else is played.", why)
 	}
 	switch {
@@ -232,10 +233,13 @@ func (r *runner) play(t *testing.T, j suite.Job) (*judged, *logged) {
 
 // wrongly says why a run teaches nothing of the lock, and nor would any other: its
 // description is wrong. It is "" where that is not so.
-func (r *runner) wrongly(s *scenarios.Scenario, played *play.Played) string {
+func (r *runner) wrongly(s *scenarios.Scenario, played *play.Played, verdicts map[checker.Property]checker.Verdict) string {
 	why := r.misuse.take()
 	if why == "" && played != nil {
-		why = cmp.Or(wrongKey(r.tested, s.Workload.Names(), played), wrongHolders(r.tested, played.History))
+		why = wrongKey(r.tested, s.Workload.Names(), played)
+	}
+	if why == "" && played != nil && !wrongToClients(verdicts) {
+		why = wrongHolders(r.tested, played.History)
 	}
 	r.pointless = r.pointless || why != ""
 	return why
