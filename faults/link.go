@@ -56,7 +56,6 @@ func linked(x, y string) bool {
 	return x != y && groupOf(x) == groupOf(y)
 }
 
-// strikeLinks is a fault that strikes the links of a spec.
 func strikeLinks(s Spec, t Topology, strike func(w World, links []Link) (string, func() error, error)) Fault {
 	return strikeFunc(func(_ context.Context, w World) (string, func() error, error) {
 		links, err := linksOf(s, t, w)

@@ -35,7 +35,6 @@ holdfast run --world live --adapter 'CMD' plays scenarios against its locks.`,
 	return c
 }
 
-// adapterCheckFlags are the flags of "holdfast adapter check".
 type adapterCheckFlags struct {
 	locks    []string
 	checks   []string

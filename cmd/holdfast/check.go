@@ -20,7 +20,6 @@ import (
 	"github.com/holdfast-go/holdfast/internal/terminal"
 )
 
-// checkFlags are the flags of "holdfast check".
 type checkFlags struct {
 	judges string
 	budget time.Duration
@@ -131,7 +130,6 @@ func checkHistories(c *cobra.Command, args []string, f checkFlags) error {
 	return result(code)
 }
 
-// badHistoryHint is a hint for a history that cannot be judged.
 func badHistoryHint(err error) string {
 	var invalid *history.InvalidError
 	var damaged *suite.DamagedError
@@ -203,7 +201,6 @@ func worse(a, b int) int {
 	return max(a, b)
 }
 
-// codeOf is the exit code for a verdict.
 func codeOf(v checker.Verdict) int {
 	switch v.Outcome {
 	case checker.Violated:

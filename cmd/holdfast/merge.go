@@ -20,7 +20,6 @@ import (
 	"github.com/holdfast-go/holdfast/internal/suite/report"
 )
 
-// mergeFlags are the flags of "holdfast merge".
 type mergeFlags struct {
 	out    string
 	output outputFlags
@@ -157,7 +156,6 @@ func resultsIn(dirs []string, stderr io.Writer) (kind string, with []string, err
 	return kind, with, nil
 }
 
-// mergeRuns joins run directories.
 func mergeRuns(c *cobra.Command, dirs []string, f mergeFlags) error {
 	if c.Flags().Changed("format") || c.Flags().Changed("html") {
 		return usage("--format and --html are for explorations and sweeps", "holdfast report prints a run directory: holdfast report "+f.out+" --format "+f.output.format)

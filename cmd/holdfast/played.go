@@ -86,7 +86,6 @@ func underList(r results.Results) error {
 	return nil
 }
 
-// show prints a document in a format.
 func show(w io.Writer, d reports.Document, format string) error {
 	switch format {
 	case "json":

@@ -22,7 +22,6 @@ import (
 	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
 
-// shrinkFlags are the flags of "holdfast shrink".
 type shrinkFlags struct {
 	lock     string
 	scenario string

@@ -169,7 +169,6 @@ func (c *Conversation) send(r request, owner *holds) (*call, error) {
 	})
 }
 
-// sendLine sends a request as the line that encode makes of its id.
 func (c *Conversation) sendLine(r request, owner *holds, encode func(id int64) ([]byte, error)) (*call, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -162,7 +162,6 @@ func Views() []View {
 	return all
 }
 
-// Page is an open page.
 type Page struct {
 	b       *Browser
 	session string
@@ -291,5 +290,4 @@ func (p *Page) Sheets(keep string) int {
 	return bytes.Count(r.Data, []byte("/Type /Page\n"))
 }
 
-// Close closes the page.
 func (p *Page) Close() { p.do("Page.close", nil, nil) }

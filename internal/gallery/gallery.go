@@ -109,7 +109,6 @@ func read() (causes []string, all []Mutant) {
 // All returns the mutants, by class and then by name.
 func All() []Mutant { return slices.Clone(all) }
 
-// Find returns the mutant with a name.
 func Find(name string) (Mutant, bool) {
 	if i := slices.IndexFunc(all, func(m Mutant) bool { return m.Name == name }); i >= 0 {
 		return all[i], true

@@ -79,7 +79,6 @@ type Pair struct {
 	before, after *results.Run // nil where it is not there
 }
 
-// ChangedVerdict is a verdict that changed, in words.
 type ChangedVerdict struct {
 	Property checker.Property `json:"property"`
 	Before   string           `json:"before"`

@@ -16,7 +16,6 @@ import (
 	"github.com/holdfast-go/holdfast/internal/terminal"
 )
 
-// Exploration has the results of an exploration.
 type Exploration struct {
 	explore.Results
 	Dir  suite.Dir `json:"-"`

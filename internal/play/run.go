@@ -88,7 +88,6 @@ type Run struct {
 	Err      error
 }
 
-// EndRecord closes the history.
 func (r *Run) EndRecord() {
 	r.Rec.End(r.End, r.Took)
 	r.Owners.resolve(r.Rec.Start, r.Rec.Events)
@@ -201,7 +200,6 @@ const bookkeeping = time.Minute
 // simulated is the world in which one recorder stamps every event.
 const simulated = "sim"
 
-// LongestLease is the longest lease that any client requests.
 func LongestLease(clients []*Client) time.Duration {
 	longest := time.Duration(0)
 	for _, c := range clients {

@@ -32,7 +32,6 @@ type Holder struct {
 	Count int    `json:"count"`
 }
 
-// ClientState is a client process.
 type ClientState struct {
 	Name    string `json:"name"`
 	Paused  bool   `json:"paused,omitempty"`

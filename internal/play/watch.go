@@ -108,7 +108,6 @@ func (w *watch) onUse() func(faults.Link, traffic.Use) {
 	}
 }
 
-// moment records a moment.
 func (w *watch) moment(m faults.Moment) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

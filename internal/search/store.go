@@ -106,7 +106,6 @@ func (k Kind[R]) ReadFile(path string) (R, error) {
 // Read reads the document of a directory.
 func (k Kind[R]) Read(dir string) (R, error) { return k.ReadFile(filepath.Join(dir, k.Index())) }
 
-// Stored are the results of a directory.
 type Stored[R Results[R]] struct {
 	Dir     suite.Dir
 	Results R

@@ -108,7 +108,6 @@ type UnknownMutantError struct {
 	Known []string
 }
 
-// Error implements error.
 func (e *UnknownMutantError) Error() string { return fmt.Sprintf("unknown mutant %q", e.Name) }
 
 // PickMutants finds mutants of the gallery by name; none means all.

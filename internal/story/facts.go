@@ -40,7 +40,6 @@ type LostUpdate struct {
 	Args  *history.Args
 }
 
-// NewFacts reads a history.
 func NewFacts(h *history.History) *Facts {
 	f := &Facts{History: h, Ops: make(map[int64]*Operation, len(h.Events)/3), OwnersOf: map[string][]string{}, ClientOf: map[string]string{}, Faults: h.Strikes()}
 	if len(h.Events) > 0 {
@@ -136,7 +135,6 @@ func (f *Facts) findHandoffs() {
 	}
 }
 
-// strikeOf is the strike that an event of a history records.
 func (f *Facts) strikeOf(x *history.FaultEvent) *history.Strike {
 	return f.Faults[slices.IndexFunc(f.Faults, func(s *history.Strike) bool { return s.FaultEvent == x })]
 }
@@ -202,7 +200,6 @@ func (f *Facts) NameOf(client, owner string) string {
 	return english.Name(owner)
 }
 
-// Holder names the holder that a server stores.
 func (f *Facts) Holder(stored string) string { return f.NameOf("", stored) }
 
 // beliefsAt returns the beliefs of other owners on a lock at a time.

@@ -54,7 +54,6 @@ func (r Replayed) Words() string {
 // NotReplayableError reports a run that cannot be replayed from its directory.
 type NotReplayableError struct{ Run results.Run }
 
-// Error implements error.
 func (e *NotReplayableError) Error() string {
 	if e.Run.Test != "" {
 		return fmt.Sprintf("%s with %s was played by a go test, which has the lock", e.Run.Scenario, e.Run.Lock)

@@ -54,7 +54,6 @@ func Short(s string, n int) string {
 	return strings.ToValidUTF8(s[:n-3], "") + "..."
 }
 
-// ReplyText is a reply, in a line.
 func ReplyText(frame []byte) string {
 	v, err := resp.Parse(frame)
 	if err != nil {

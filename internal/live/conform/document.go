@@ -2,7 +2,6 @@ package conform
 
 const documentSchema = "holdfast-adapter-check/1"
 
-// Document is a report as JSON.
 type Document struct {
 	Schema  string   `json:"schema"`
 	Version string   `json:"version"`

@@ -24,10 +24,7 @@ type AdapterError struct {
 	err     error
 }
 
-// Error implements error.
 func (e *AdapterError) Error() string { return fmt.Sprintf("adapter %s: %v", e.Command, e.err) }
-
-// Unwrap returns what went wrong.
 func (e *AdapterError) Unwrap() error { return e.err }
 
 // Command is the command of an adapter: its words, or all of it in one, which

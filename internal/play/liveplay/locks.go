@@ -71,7 +71,6 @@ func (w *World) Lacks(s *scenarios.Scenario, l *locks.Lock) (string, error) {
 	return reason, nil
 }
 
-// lock is a lock that [World.Locks] has found.
 func (w *World) lock(name string) Lock {
 	return w.locks[slices.IndexFunc(w.locks, func(l Lock) bool { return l.Lock.Name() == name })]
 }
@@ -122,7 +121,6 @@ func mixLocks(first, second string, others []Lock) (Lock, error) {
 	}, nil
 }
 
-// AdapterLocks are the locks of adapters.
 func AdapterLocks(ctx context.Context, adapters []string, start time.Duration) ([]Lock, error) {
 	var all []Lock
 	for _, a := range adapters {

@@ -91,7 +91,6 @@ func fair(l *locks.Lock) bool          { return l.Claims.Fairness }
 func severalOrFair(l *locks.Lock) bool { return l.Groups > 1 || fair(l) }
 func onOnePrimary(l *locks.Lock) bool  { return l.Groups < 2 }
 
-// Names are the names of all bases.
 func Names() []string {
 	var names []string
 	for _, b := range bases {
@@ -159,7 +158,6 @@ type BaseError struct {
 	Known      []string // the bases it has
 }
 
-// Error implements error.
 func (e *BaseError) Error() string {
 	return fmt.Sprintf("%s has no base %q: it has %s", e.Lock, e.Base, english.And(e.Known))
 }

@@ -82,7 +82,6 @@ type shown struct {
 // rows are the placements that give the run.
 func (s *shown) rows() int { return max(1, len(s.rungs)) }
 
-// row is one of them.
 func (s *shown) row(i int) Placement {
 	if i == 0 {
 		return s.under

@@ -85,7 +85,6 @@ var ErrNotViolated = errors.New("the violation does not show")
 // sometimes, so that nothing can be learnt from one run.
 type FlakyError struct{ Shown, Of int }
 
-// Error implements error.
 func (e *FlakyError) Error() string {
 	return fmt.Sprintf("the violation is flaky: the same scenario and seed showed it in %d of %d runs", e.Shown, e.Of)
 }

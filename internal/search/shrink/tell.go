@@ -166,7 +166,6 @@ func storyOf(s *scenarios.Scenario, f Finding) string {
 // scenario.
 const leftOf = "This is what is left of"
 
-// Wrote reports whether [Tell] wrote a scenario.
 func Wrote(s *scenarios.Scenario) bool {
 	return strings.Contains(strings.Join(strings.Fields(s.Story), " "), leftOf+" ")
 }
