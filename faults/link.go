@@ -11,6 +11,7 @@ import (
 	"github.com/Shopify/toxiproxy/v2/stream"
 	toxiproxy "github.com/Shopify/toxiproxy/v2/toxics"
 
+	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/internal/party"
 	"github.com/holdfast-go/holdfast/internal/toxics"
 )
@@ -201,9 +202,6 @@ const (
 
 // between names the links: "client-1 and node-1, client-1 and node-2".
 func between(links []Link) string {
-	var words []string
-	for _, l := range links {
-		words = append(words, l.From+" and "+l.To)
-	}
+	words := english.Words(links, func(l Link) string { return l.From + " and " + l.To })
 	return strings.Join(words, ", ")
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/internal/redis/keyspace"
 	"github.com/holdfast-go/holdfast/internal/redis/resp"
 )
@@ -97,9 +98,6 @@ func ValueText(v keyspace.Value) string {
 	default:
 		return Short(v.Type+" ["+v.String()+"]", longestText)
 	}
-	var all []string
-	for _, f := range slices.Sorted(maps.Keys(v.Hash)) {
-		all = append(all, Word(f)+": "+Word(v.Hash[f]))
-	}
+	all := english.Words(slices.Sorted(maps.Keys(v.Hash)), func(f string) string { return Word(f) + ": " + Word(v.Hash[f]) })
 	return Short("{"+strings.Join(all, ", ")+"}", longestText)
 }

@@ -7,13 +7,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/internal/live/servers"
 	"github.com/holdfast-go/holdfast/internal/suite"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
 
-// Lock is a lock to play against.
 type Lock struct {
 	Lock     *locks.Lock
 	version  string   // of a lock that is not built in
@@ -76,11 +76,7 @@ func (w *World) lock(name string) Lock {
 }
 
 func namesOf(locks []Lock) []string {
-	var names []string
-	for _, l := range locks {
-		names = append(names, l.Lock.Name())
-	}
-	return names
+	return english.Words(locks, func(l Lock) string { return l.Lock.Name() })
 }
 
 func has(locks []Lock, name string) bool { return slices.Contains(namesOf(locks), name) }

@@ -92,11 +92,7 @@ func severalOrFair(l *locks.Lock) bool { return l.Groups > 1 || fair(l) }
 func onOnePrimary(l *locks.Lock) bool  { return l.Groups < 2 }
 
 func Names() []string {
-	var names []string
-	for _, b := range bases {
-		names = append(names, b.Name)
-	}
-	return names
+	return english.Words(bases, func(b Base) string { return b.Name })
 }
 
 // basesOf are the bases of single faults that a lock's claims allow, with each kind of

@@ -7,14 +7,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/internal/search"
 )
 
 func (r Results) About() []search.Option {
-	var bases []string
-	for _, b := range r.Bases {
-		bases = append(bases, b.Name)
-	}
+	bases := english.Words(r.Bases, func(b BaseCounts) string { return b.Name })
 	return []search.Option{{Name: "lock", Value: r.Lock}, {Name: "depth", Value: r.Depth}, {Name: "vocabulary", Value: r.Faults}, {Name: "list of durations", Value: r.Durations}, {Name: "list of bases", Value: bases}}
 }
 
