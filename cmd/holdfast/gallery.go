@@ -104,7 +104,6 @@ func (f galleryFlags) check(c *cobra.Command) error {
 		seeds(f.seed, f.trials*max(f.seeds, selftest.FarApart)), f.pool.check())
 }
 
-// mutantRecord is the result of a search for mutants.
 type mutantRecord interface {
 	document
 	Alive() selftest.Alive

@@ -103,7 +103,6 @@ func merge(c *cobra.Command, dirs []string, f mergeFlags) error {
 	return mergeable[kind].merge(c, dirs, f)
 }
 
-// mergeShards joins directories of shards of one search.
 func mergeShards[R search.Results[R]](c *cobra.Command, dirs []string, f mergeFlags, k search.Kind[R], printed func(R, suite.Dir) rendered) error {
 	m, err := k.MergeDirs(dirs)
 	if err != nil {

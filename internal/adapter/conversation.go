@@ -131,7 +131,6 @@ func (c *Conversation) Stop(ctx context.Context) error {
 	return err
 }
 
-// Ended is closed when the conversation has ended.
 func (c *Conversation) Ended() <-chan struct{} { return c.ended }
 
 // Err is the reason for the end of the conversation: [ErrEnded], a [ProtocolError], or

@@ -23,7 +23,6 @@ const Require = "HOLDFAST_REQUIRE_BROWSER"
 // limit is the time for which one browser may run.
 const limit = 5 * time.Minute
 
-// Browser is a running Chromium.
 type Browser struct {
 	t    testing.TB
 	in   *os.File

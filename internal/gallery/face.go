@@ -67,7 +67,6 @@ func (f *face) HoldCount(ctx context.Context) (int, error) {
 	return 0, errors.New("gallery: the lock does not count holds")
 }
 
-// asked acquires from the base with settings.
 func asked(ctx context.Context, l lock.Locker, a lock.Acquire, forever bool) (lock.Grant, error) {
 	opts := []lock.AcquireOption{lock.Lease(a.Lease), lock.Wait(a.Wait)}
 	if forever {

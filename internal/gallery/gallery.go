@@ -31,7 +31,6 @@ type Mutant struct {
 	edits []edit // of the scripts that the lock sends
 }
 
-// opening opens a mutant in one client process.
 type opening = func(p Process) (Locks, error)
 
 // openings are those of some mutants, by name.

@@ -23,7 +23,6 @@ type group struct {
 	levels []*level // innermost last
 }
 
-// level is one hold of a group.
 type level struct {
 	has  []bool // by member
 	held int

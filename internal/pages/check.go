@@ -47,7 +47,6 @@ func VerdictsOn(name string, h *history.History, judged checker.Report) CheckedH
 	return v
 }
 
-// title names a history in one line.
 func (h *CheckedHistory) title() string {
 	title := fmt.Sprintf("%s: %s with %s, seed %d, %s world", h.Name, h.Scenario, h.Lock, h.Seed, h.World)
 	if h.CutOffAt != nil {

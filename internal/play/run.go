@@ -16,7 +16,6 @@ import (
 // Initial is the first value of the stock.
 const Initial = 1000
 
-// Played is the outcome of one play of a scenario.
 type Played struct {
 	History *history.History
 	Took    time.Duration // how long it took in the world's time

@@ -59,7 +59,6 @@ func SimulateWatched(s *scenarios.Scenario, l *locks.Lock, seed uint64, version 
 	return &Played{History: h, Took: r.Took, Overran: r.Overran, Commands: r.Commands, Scripts: r.Scripts, Elsewhere: r.Owners.Elsewhere()}, r.watch.seen(h), nil
 }
 
-// simRun is a run in the simulated world.
 type simRun struct {
 	*Run
 	watch *watch // nil without a viewer

@@ -63,7 +63,6 @@ func (r *simRun) state(w *sim.World, header history.Header) State {
 	return s
 }
 
-// underWay are the open invocations of a client.
 func underWay(events []history.Event, client string) []history.Event {
 	var open []history.Event
 	for _, e := range events {
@@ -114,7 +113,6 @@ func callsIn(plain, pkg string) string {
 	return waits + ": " + strings.Join(calls, " < ")
 }
 
-// holdersOn are the holders of the locks on a server.
 func (o *owners) holdersOn(n traffic.NodeState) (all []Holder) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -28,7 +28,6 @@ type Stop struct {
 	At    time.Duration  `json:"at,omitempty"` // since the start of the run; without an Event
 }
 
-// Seen is the result of a [Watch].
 type Seen struct {
 	Start    time.Time         `json:"start"`              // what times of the world count from
 	Messages []traffic.Message `json:"messages,omitempty"` // in order of sending

@@ -103,7 +103,6 @@ func (k Kind[R]) ReadFile(path string) (R, error) {
 	return r, nil
 }
 
-// Read reads the document of a directory.
 func (k Kind[R]) Read(dir string) (R, error) { return k.ReadFile(filepath.Join(dir, k.Index())) }
 
 type Stored[R Results[R]] struct {

@@ -49,7 +49,6 @@ const (
 	DefaultPatience = 10 * time.Second
 )
 
-// Status is the outcome of a check.
 type Status string
 
 // The outcomes of a check.

@@ -18,7 +18,6 @@ type Summary struct {
 	NotTried   int `json:"not_tried"`
 }
 
-// Document is the report as JSON, of a command.
 func (r Report) Document(version string, command []string) Document {
 	return Document{documentSchema, version, command, r, r.summary()}
 }

@@ -17,7 +17,6 @@ import (
 	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
 
-// AdapterError says what is wrong with an adapter, or with its command.
 type AdapterError struct {
 	Command string
 	Hint    string // may be empty

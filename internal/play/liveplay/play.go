@@ -256,7 +256,6 @@ func (l *liveRun) changed(c keyspace.Change) {
 	}
 }
 
-// startClient starts the process of client n and opens the lock in it.
 func (l *liveRun) startClient(ctx context.Context, n int) (*processes.Process, *remoteSession, error) {
 	name := party.Client(n)
 	access, err := l.world.Access(name)

@@ -49,7 +49,6 @@ type Report struct {
 	baseline string // the lock that a mutant is a variant of
 }
 
-// Output says where a report goes.
 type Output struct {
 	Scenario string // the file
 	History  string // the file; empty for nowhere

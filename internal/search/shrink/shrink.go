@@ -51,7 +51,6 @@ type Outcome struct {
 // of each, in their order.
 type Player func(context.Context, []Candidate) ([]Outcome, error)
 
-// Options limit the search.
 type Options struct {
 	Runs  int                                   // at most so many runs; 0 for 2000
 	Moved func(runs int, now search.Size) error // called with every change that is kept; may be nil

@@ -148,7 +148,6 @@ func titleOf(s *scenarios.Scenario, f Finding) string {
 	return f.Lock + ": " + title
 }
 
-// storyOf says what the scenario does, and what came of it.
 func storyOf(s *scenarios.Scenario, f Finding) string {
 	parts := []string{workOf(s)}
 	for _, spec := range s.Faults {

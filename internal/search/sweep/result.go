@@ -45,7 +45,6 @@ type resultPoint struct {
 	LostUpdate chance `json:"lost_update"`
 }
 
-// chance is a probability and its interval.
 type chance struct {
 	Share float64 `json:"share"`
 	Low   float64 `json:"low"`
