@@ -25,6 +25,14 @@ func (w *World) node(name string) (*node, error) {
 	return nil, fmt.Errorf("no server %q in this world", name)
 }
 
+func (w *World) onServer(name string, do func(*node) error) error {
+	n, err := w.node(name)
+	if err != nil {
+		return err
+	}
+	return do(n)
+}
+
 func (w *World) Pause(client string) error  { return w.setPaused(client, true) }
 func (w *World) Resume(client string) error { return w.setPaused(client, false) }
 
@@ -115,20 +123,10 @@ func (w *World) known(l faults.Link) error {
 	return err
 }
 
-func (w *World) StopNode(name string) error {
-	n, err := w.node(name)
-	if err != nil {
-		return err
-	}
-	return n.stop()
-}
+func (w *World) StopNode(name string) error { return w.onServer(name, (*node).stop) }
 
 func (w *World) StartNode(name string, keepData bool) error {
-	n, err := w.node(name)
-	if err != nil {
-		return err
-	}
-	return n.start(keepData)
+	return w.onServer(name, func(n *node) error { return n.start(keepData) })
 }
 
 // Prefer implements [faults.World]. Only faults promote in this world.
@@ -200,19 +198,13 @@ func (w *World) HandOver(replica string) error {
 func (w *World) Primary(group int) string { return w.primaryOf(group).name }
 
 func (w *World) SetClock(name string, jump time.Duration, rate float64) error {
-	n, err := w.node(name)
-	if err != nil {
-		return err
-	}
-	return n.setClock(jump, rate)
+	return w.onServer(name, func(n *node) error { return n.setClock(jump, rate) })
 }
 
 func (w *World) FlushScripts(name string) error {
-	n, err := w.node(name)
-	if err != nil {
-		return err
-	}
-	return n.edit(func(*miniredis.Miniredis) { n.engine.FlushScripts() })
+	return w.onServer(name, func(n *node) error {
+		return n.edit(func(*miniredis.Miniredis) { n.engine.FlushScripts() })
+	})
 }
 
 func (w *World) DeleteLock(name string) error {
