@@ -27,8 +27,6 @@ type checkFlags struct {
 	format string
 }
 
-var checkFormats = []string{"text", "json", "markdown"}
-
 var judgeNames = checker.Judges()
 
 func newCheckCmd() *cobra.Command {
@@ -63,7 +61,7 @@ line, as if the run had ended there. The leftovers, for example, are unknown the
 	c.Flags().StringVar(&f.judges, "judge", judgeNames[0], "who judges whether a history is linearizable: both, fast or porcupine")
 	c.Flags().DurationVar(&f.budget, "budget", 20*time.Second, "real time that the judges of --judge may search in one history, together")
 	c.Flags().BoolVar(&f.cutOff, "cut-off", false, "judge what there is of a history whose recording was killed, as far as it goes")
-	formatFlag(c, &f.format, checkFormats, "what to print: text, json or markdown")
+	formatFlag(c, &f.format, tableFormats, "what to print: text, json or markdown")
 	complete(c, "judge", judgeNames)
 	return c
 }
