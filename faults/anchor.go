@@ -3,6 +3,7 @@ package faults
 import (
 	"errors"
 	"fmt"
+	"github.com/holdfast-go/holdfast/internal/english"
 	"slices"
 	"strings"
 	"time"
@@ -16,14 +17,10 @@ func Moments() []string {
 // ops are the operations to which a moment can belong.
 var ops = []string{"acquire", "release", "inspect", "extend", "background"}
 
-// build makes the fault that s declares.
 func build(s Spec, t Topology, seed uint64) (Fault, error) {
 	k, ok := Lookup(s.Fault)
 	if !ok {
-		var names []string
-		for _, k := range Vocabulary() {
-			names = append(names, k.Name)
-		}
+		names := english.Words(Vocabulary(), func(k Kind) string { return k.Name })
 		return nil, fmt.Errorf("unknown fault; known are: %s", strings.Join(names, ", "))
 	}
 	if err := checkAnchor(s, t); err != nil {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/internal/party"
 )
 
@@ -57,11 +58,7 @@ func (k Kind) Takes(name string) (Param, bool) {
 
 // ParamNames are the names of the fault's parameters.
 func (k Kind) ParamNames() []string {
-	var names []string
-	for _, p := range k.Params {
-		names = append(names, p.Name)
-	}
-	return names
+	return english.Words(k.Params, func(p Param) string { return p.Name })
 }
 
 func checkParams(k Kind, s Spec) error {

@@ -11,6 +11,7 @@ import (
 	"github.com/Shopify/toxiproxy/v2/stream"
 	toxiproxy "github.com/Shopify/toxiproxy/v2/toxics"
 
+	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/internal/party"
 	"github.com/holdfast-go/holdfast/internal/toxics"
 )
@@ -56,7 +57,6 @@ func linked(x, y string) bool {
 	return x != y && groupOf(x) == groupOf(y)
 }
 
-// strikeLinks is a fault that strikes the links of a spec.
 func strikeLinks(s Spec, t Topology, strike func(w World, links []Link) (string, func() error, error)) Fault {
 	return strikeFunc(func(_ context.Context, w World) (string, func() error, error) {
 		links, err := linksOf(s, t, w)
@@ -202,9 +202,6 @@ const (
 
 // between names the links: "client-1 and node-1, client-1 and node-2".
 func between(links []Link) string {
-	var words []string
-	for _, l := range links {
-		words = append(words, l.From+" and "+l.To)
-	}
+	words := english.Words(links, func(l Link) string { return l.From + " and " + l.To })
 	return strings.Join(words, ", ")
 }

@@ -22,7 +22,6 @@ type Process struct {
 	kill    context.CancelFunc
 }
 
-// operation is an open operation.
 type operation struct {
 	name   string
 	cancel context.CancelFunc

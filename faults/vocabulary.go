@@ -52,7 +52,6 @@ func checked(k Kind) Kind {
 	return k
 }
 
-// strikeFunc is a stateless Fault.
 type strikeFunc func(ctx context.Context, w World) (string, func() error, error)
 
 func (f strikeFunc) Strike(ctx context.Context, w World) (string, func() error, error) {

@@ -14,19 +14,18 @@ import (
 )
 
 // classified is a locker whose errors have the classes of package lock.
+// It implements [lock.Locker].
 type classified struct {
 	of    lock.Locker
 	lock  *Lock
 	lease time.Duration // of an acquire that asks for none
 }
 
-// Lock implements [lock.Locker].
 func (c *classified) Lock(ctx context.Context, opts ...lock.AcquireOption) (lock.Grant, error) {
 	g, err := c.of.Lock(ctx, opts...)
 	return c.completed(g, opts), c.class(ctx, err)
 }
 
-// TryLock implements [lock.Locker].
 func (c *classified) TryLock(ctx context.Context, opts ...lock.AcquireOption) (lock.Grant, error) {
 	g, err := c.of.TryLock(ctx, opts...)
 	return c.completed(g, opts), c.class(ctx, err)
@@ -49,7 +48,6 @@ func (c *classified) completed(g lock.Grant, opts []lock.AcquireOption) lock.Gra
 	return g
 }
 
-// Unlock implements [lock.Locker].
 func (c *classified) Unlock(ctx context.Context) (remaining int, err error) {
 	remaining, err = c.of.Unlock(ctx)
 	if !c.lock.Claims.Reentrant {

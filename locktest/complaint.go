@@ -81,7 +81,6 @@ type wrongLine struct {
 	what, reason string
 }
 
-// wrongLines are the lines of a complaint.
 func wrongLines(run results.Run) []wrongLine {
 	var lines []wrongLine
 	for _, p := range unexpected(run) {

@@ -126,7 +126,6 @@ type stalls struct {
 	client bool // go-redis held the mutex of the first
 }
 
-// guard is an [exhaustive.Guard].
 func (s *stalls) guard(run string, play func()) error {
 	if s.enough() {
 		return exhaustive.ErrEnough

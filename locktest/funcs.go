@@ -15,6 +15,7 @@ const atOnce = 50 * time.Millisecond
 // required. The context of an acquire ends when its wait is over. If the lock does
 // not claim to wait, the context has no deadline. An owner calls Release only
 // after it was granted the lock.
+// It implements [lock.Locker] and [lock.LostNotifier].
 type Funcs struct {
 	// Acquire acquires the lock. If the lock claims to wait, Acquire waits
 	// until ctx ends. AcquireFor does the same with a lease that nothing
@@ -58,12 +59,10 @@ var (
 	_ lock.LostNotifier = (*Funcs)(nil)
 )
 
-// Lock implements [lock.Locker].
 func (f *Funcs) Lock(ctx context.Context, opts ...lock.AcquireOption) (lock.Grant, error) {
 	return f.acquire(ctx, lock.NewAcquire(opts).Lease)
 }
 
-// TryLock implements [lock.Locker].
 func (f *Funcs) TryLock(ctx context.Context, opts ...lock.AcquireOption) (lock.Grant, error) {
 	a := lock.NewAcquire(opts)
 	if a.Wait == 0 && f.Try != nil && (a.Lease == 0 || f.AcquireFor == nil) {
@@ -121,7 +120,6 @@ func (f *Funcs) granted(err error) (lock.Grant, error) {
 	return g, nil
 }
 
-// Unlock implements [lock.Locker].
 func (f *Funcs) Unlock(ctx context.Context) (remaining int, err error) {
 	err = f.Release(ctx)
 	f.mu.Lock()
@@ -143,7 +141,6 @@ func (f *Funcs) dropped() {
 	f.held = 0
 }
 
-// Lost implements [lock.LostNotifier].
 func (f *Funcs) Lost() <-chan struct{} {
 	f.mu.Lock()
 	defer f.mu.Unlock()

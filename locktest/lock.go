@@ -216,7 +216,6 @@ func (l Lock) description() locks.Description {
 	return d
 }
 
-// forScenarios is the lock as scenarios play it.
 func (l Lock) forScenarios() (*locks.Lock, error) {
 	if (l.New == nil) == (l.Open == nil) {
 		return nil, fmt.Errorf("the lock %q needs New or Open, and not both", l.description().Name)
@@ -261,28 +260,26 @@ func (l Lock) openIn(c *Client) (locks.Session, error) {
 }
 
 // fresh is a lock without a state of its own.
+// It implements [Session].
 type fresh struct {
 	make func(c *Client, name, owner string) lock.Locker
 	c    *Client
 }
 
-// Locker implements [Session].
 func (f fresh) Locker(name, owner string) lock.Locker { return f.make(f.c, name, owner) }
-
-// Close implements [Session].
-func (fresh) Close() error { return nil }
+func (fresh) Close() error                            { return nil }
 
 // errNoShutdown is the error of a lock that claims to shut down and cannot.
 var errNoShutdown = errors.New("Claims.ShutsDown needs a Session with a method Shutdown(context.Context) error")
 
 // session is an open lock as scenarios see it.
+// It implements [locks.Session], [locks.Sharer] and [locks.Leaver].
 type session struct {
 	of   Session
 	lock *Lock
 	c    *Client
 }
 
-// Locker implements [locks.Session].
 func (s session) Locker(name, thread string) lock.Locker {
 	l := s.make(name, thread)
 	if f, ok := l.(*Funcs); ok {
@@ -291,7 +288,6 @@ func (s session) Locker(name, thread string) lock.Locker {
 	return &classified{l, s.lock, s.c.Lease}
 }
 
-// SharedLocker implements [locks.Sharer].
 func (s session) SharedLocker(name, thread string) lock.Locker {
 	l := s.make(name, thread)
 	if f, ok := l.(*Funcs); ok {
@@ -305,7 +301,6 @@ func (s session) SharedLocker(name, thread string) lock.Locker {
 // owner is a string that no other owner has.
 func (s session) owner(thread string) string { return s.c.ID + ":" + thread }
 
-// Identity implements [locks.Session].
 func (s session) Identity(thread string) string {
 	if !s.lock.StoresOwner {
 		return ""
@@ -313,7 +308,6 @@ func (s session) Identity(thread string) string {
 	return s.owner(thread)
 }
 
-// Shutdown implements [locks.Leaver].
 func (s session) Shutdown(ctx context.Context) error {
 	l, ok := s.of.(locks.Leaver)
 	if !ok {
@@ -322,7 +316,6 @@ func (s session) Shutdown(ctx context.Context) error {
 	return (&classified{lock: s.lock}).class(ctx, l.Shutdown(ctx))
 }
 
-// Close implements [locks.Session].
 func (s session) Close() error { return s.of.Close() }
 
 // names are those of locks, for errors.

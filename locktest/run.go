@@ -101,6 +101,7 @@ func (r *runner) tell(t *testing.T, res results.Results) {
 }
 
 // runner is the [suite.World] of a test with one lock.
+// It implements [suite.World].
 type runner struct {
 	t       *testing.T
 	tested  *locks.Lock
@@ -119,7 +120,6 @@ type runner struct {
 	unrepeatable int // how many subtests gave another history with the same seed
 }
 
-// newRunner checks the lock and the options of a test.
 func newRunner(t *testing.T, l Lock, opts []Option) *runner {
 	t.Helper()
 	o, err := newOptions(opts)
@@ -134,12 +134,10 @@ func newRunner(t *testing.T, l Lock, opts []Option) *runner {
 	return &runner{t: t, tested: tested, version: l.Version, options: o, misuse: l.misuse}
 }
 
-// Locks implements [suite.World].
 func (r *runner) Locks(context.Context, []string) ([]*locks.Lock, error) {
 	return []*locks.Lock{r.tested}, nil
 }
 
-// Lacks implements [suite.World].
 func (r *runner) Lacks(*scenarios.Scenario, *locks.Lock) (string, error) { return "", nil }
 
 // Play implements [suite.World]. The seeds of a scenario and a user are one subtest.

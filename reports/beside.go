@@ -86,7 +86,6 @@ func holdsForever(r *results.Run) bool {
 	return claims(r, checker.Ownership) && !claims(r, checker.Lease)
 }
 
-// claims reports whether the lock of a run claims a property.
 func claims(r *results.Run, p checker.Property) bool {
 	_, judged := r.Verdicts[p]
 	return judged

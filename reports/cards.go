@@ -50,7 +50,6 @@ func atFault(r *results.Run) bool {
 	return false
 }
 
-// undecided reports whether a run has an undecided verdict.
 func undecided(r *results.Run) bool {
 	if r.Failure != "" || len(r.Verdicts) == 0 {
 		return true

@@ -80,7 +80,6 @@ func drawOn(h *history.History, r *results.Run, axis *timeAxis) (svg template.HT
 	return drawTimeline(story.NewFacts(h), r, axis)
 }
 
-// pager writes a report.
 type pager struct {
 	w       io.Writer
 	d       Document

@@ -10,7 +10,6 @@ import (
 	"github.com/holdfast-go/holdfast/internal/story"
 )
 
-// messageKind is the content of a message.
 type messageKind string
 
 const (

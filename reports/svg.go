@@ -125,7 +125,6 @@ func (d *drawing) crashMark(x, y float64, title string) {
 	d.path("crash", fmt.Sprintf("M%s %sl10 10m0 -10l-10 10", px(x-5), px(y-5)), title)
 }
 
-// boldWidth is textWidth for a label in bold.
 func boldWidth(s string) float64 { return 1.13 * textWidth(s) }
 
 // labelRows places labels in as few rows as keep them apart.

@@ -314,7 +314,6 @@ func (d *decoder) duration(n ast.Node, v reflect.Value, path string) error {
 	return nil
 }
 
-// text is the value of a node that is a text.
 func (d *decoder) text(n ast.Node) (string, bool) {
 	switch x := n.(type) {
 	case *ast.StringNode:
@@ -378,7 +377,6 @@ func position(n ast.Node) *token.Position {
 	return n.GetToken().Position
 }
 
-// keyOf is the key of a struct field.
 func keyOf(f reflect.StructField) string {
 	key, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
 	return key

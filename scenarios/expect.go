@@ -25,11 +25,7 @@ type Expectation struct {
 }
 
 func propertyNames() []string {
-	var names []string
-	for _, p := range checker.Properties() {
-		names = append(names, string(p.Name))
-	}
-	return names
+	return english.Words(checker.Properties(), func(p checker.PropertyInfo) string { return string(p.Name) })
 }
 
 // verdictsOf are the words a scenario may expect for a property.

@@ -58,7 +58,6 @@ func (v validator) at(path, hint, format string, args ...any) error {
 	return v.d.errorf(v.d.values[path], hint, format, args...)
 }
 
-// atKey returns an error about the key at a path.
 func (v validator) atKey(path, hint, format string, args ...any) error {
 	if at := v.d.keys[path]; at != nil {
 		return v.d.errorf(at, hint, format, args...)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/internal/party"
 	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
@@ -246,9 +247,5 @@ func (v validator) example(kind faults.Kind) string {
 }
 
 func faultNames() []string {
-	var names []string
-	for _, kind := range faults.Vocabulary() {
-		names = append(names, kind.Name)
-	}
-	return names
+	return english.Words(faults.Vocabulary(), func(kind faults.Kind) string { return kind.Name })
 }

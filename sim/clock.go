@@ -15,7 +15,6 @@ func newClock(off time.Duration) clock {
 	return clock{since: now, base: now.Add(off), rate: 1}
 }
 
-// now is the time that the clock shows.
 func (c clock) now() time.Time {
 	return c.base.Add(time.Duration(float64(time.Since(c.since)) * c.rate))
 }

@@ -34,12 +34,10 @@ func (n *node) deniedBy(cmd string) string {
 	return ""
 }
 
-// Deny implements [faults.World].
 func (w *World) Deny(name string, commands []string) (allow func() error, err error) {
 	return w.deny(name, &denial{commands: commands})
 }
 
-// FillMemory implements [faults.World].
 func (w *World) FillMemory(name string) (free func() error, err error) {
 	return w.deny(name, &denial{memory: true})
 }

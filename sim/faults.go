@@ -25,10 +25,15 @@ func (w *World) node(name string) (*node, error) {
 	return nil, fmt.Errorf("no server %q in this world", name)
 }
 
-// Pause implements [faults.World].
-func (w *World) Pause(client string) error { return w.setPaused(client, true) }
+func (w *World) onServer(name string, do func(*node) error) error {
+	n, err := w.node(name)
+	if err != nil {
+		return err
+	}
+	return do(n)
+}
 
-// Resume implements [faults.World].
+func (w *World) Pause(client string) error  { return w.setPaused(client, true) }
 func (w *World) Resume(client string) error { return w.setPaused(client, false) }
 
 func (w *World) setPaused(client string, paused bool) error {
@@ -43,7 +48,6 @@ func (w *World) setPaused(client string, paused bool) error {
 	return nil
 }
 
-// Crash implements [faults.World].
 func (w *World) Crash(client string) error {
 	p, err := w.process(client)
 	if err != nil {
@@ -61,7 +65,6 @@ func (w *World) Crash(client string) error {
 	return nil
 }
 
-// Cancel implements [faults.World].
 func (w *World) Cancel(client string) error {
 	p, err := w.process(client)
 	if err != nil {
@@ -72,7 +75,6 @@ func (w *World) Cancel(client string) error {
 	return err
 }
 
-// Attach implements [faults.World].
 func (w *World) Attach(l faults.Link, dir stream.Direction, t toxics.Toxic) (detach func(), err error) {
 	if err := w.known(l); err != nil {
 		return nil, err
@@ -84,7 +86,6 @@ func (w *World) Attach(l faults.Link, dir stream.Direction, t toxics.Toxic) (det
 	}, nil
 }
 
-// Reset implements [faults.World].
 func (w *World) Reset(l faults.Link) error {
 	if err := w.known(l); err != nil {
 		return err
@@ -93,7 +94,6 @@ func (w *World) Reset(l faults.Link) error {
 	return nil
 }
 
-// WithholdRequest implements [faults.World].
 func (w *World) WithholdRequest(l faults.Link) (release func(), err error) {
 	if err := w.known(l); err != nil {
 		return nil, err
@@ -101,7 +101,6 @@ func (w *World) WithholdRequest(l faults.Link) (release func(), err error) {
 	return w.link(l.From, l.To).requests.Withhold(), nil
 }
 
-// Refuse implements [faults.World].
 func (w *World) Refuse(l faults.Link) (allow func(), err error) {
 	if err := w.known(l); err != nil {
 		return nil, err
@@ -109,7 +108,6 @@ func (w *World) Refuse(l faults.Link) (allow func(), err error) {
 	return w.link(l.From, l.To).refusals.Refuse(), nil
 }
 
-// HalfOpen implements [faults.World].
 func (w *World) HalfOpen(l faults.Link, gone string) (tell func(), err error) {
 	if err := w.known(l); err != nil {
 		return nil, err
@@ -125,22 +123,10 @@ func (w *World) known(l faults.Link) error {
 	return err
 }
 
-// StopNode implements [faults.World].
-func (w *World) StopNode(name string) error {
-	n, err := w.node(name)
-	if err != nil {
-		return err
-	}
-	return n.stop()
-}
+func (w *World) StopNode(name string) error { return w.onServer(name, (*node).stop) }
 
-// StartNode implements [faults.World].
 func (w *World) StartNode(name string, keepData bool) error {
-	n, err := w.node(name)
-	if err != nil {
-		return err
-	}
-	return n.start(keepData)
+	return w.onServer(name, func(n *node) error { return n.start(keepData) })
 }
 
 // Prefer implements [faults.World]. Only faults promote in this world.
@@ -149,7 +135,6 @@ func (w *World) Prefer(replica string) error {
 	return err
 }
 
-// Promote implements [faults.World].
 func (w *World) Promote(replica string) error {
 	n, err := w.node(replica)
 	if err != nil {
@@ -179,7 +164,6 @@ func (w *World) Promote(replica string) error {
 	return nil
 }
 
-// Follow implements [faults.World].
 func (w *World) Follow(name string) error {
 	n, err := w.node(name)
 	if err != nil {
@@ -199,7 +183,6 @@ func (w *World) Follow(name string) error {
 	return nil
 }
 
-// HandOver implements [faults.World].
 func (w *World) HandOver(replica string) error {
 	n, err := w.node(replica)
 	if err != nil {
@@ -212,28 +195,18 @@ func (w *World) HandOver(replica string) error {
 	return w.Follow(old.name)
 }
 
-// Primary implements [faults.World].
 func (w *World) Primary(group int) string { return w.primaryOf(group).name }
 
-// SetClock implements [faults.World].
 func (w *World) SetClock(name string, jump time.Duration, rate float64) error {
-	n, err := w.node(name)
-	if err != nil {
-		return err
-	}
-	return n.setClock(jump, rate)
+	return w.onServer(name, func(n *node) error { return n.setClock(jump, rate) })
 }
 
-// FlushScripts implements [faults.World].
 func (w *World) FlushScripts(name string) error {
-	n, err := w.node(name)
-	if err != nil {
-		return err
-	}
-	return n.edit(func(*miniredis.Miniredis) { n.engine.FlushScripts() })
+	return w.onServer(name, func(n *node) error {
+		return n.edit(func(*miniredis.Miniredis) { n.engine.FlushScripts() })
+	})
 }
 
-// DeleteLock implements [faults.World].
 func (w *World) DeleteLock(name string) error {
 	n, err := w.node(name)
 	if err != nil {

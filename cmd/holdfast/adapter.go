@@ -35,7 +35,14 @@ holdfast run --world live --adapter 'CMD' plays scenarios against its locks.`,
 	return c
 }
 
-// adapterCheckFlags are the flags of "holdfast adapter check".
+// needCommand refuses a command line without the command of an adapter.
+func needCommand(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return usage("adapter "+c.Name()+" needs a command", c.CommandPath()+" -- CMD [ARG ...]")
+	}
+	return nil
+}
+
 type adapterCheckFlags struct {
 	locks    []string
 	checks   []string
@@ -68,12 +75,7 @@ defect of holdfast itself; 130 interrupted.`,
 		Example: `  holdfast adapter check -- adapters/node/holdfast-node-redlock
   holdfast adapter check --lock mine --check cancel,waits -- python3 worker.py --verbose
   holdfast adapter check --backend miniredis --format json -- ./worker`,
-		Args: usageArgs(func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return usage("adapter check needs a command", "holdfast adapter check -- CMD [ARG ...]")
-			}
-			return nil
-		}),
+		Args: needCommand,
 		RunE: func(c *cobra.Command, args []string) error { return checkAdapter(c, args, f) },
 	}
 	c.Flags().SetInterspersed(false) // the words after the command belong to it
@@ -158,12 +160,7 @@ func newAdapterDescribeCmd() *cobra.Command {
 		Use:     "describe -- CMD [ARG ...]",
 		Short:   "Print what a worker process says of its locks, as JSON",
 		Example: `  holdfast adapter describe -- adapters/python/holdfast-redis-py`,
-		Args: usageArgs(func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return usage("adapter describe needs a command", "holdfast adapter describe -- CMD [ARG ...]")
-			}
-			return nil
-		}),
+		Args:    needCommand,
 		RunE: func(c *cobra.Command, args []string) error {
 			locks, err := liveplay.AdapterLocks(c.Context(), []string{strings.Join(args, " ")}, adapterStart)
 			if err != nil {

@@ -20,15 +20,12 @@ import (
 	"github.com/holdfast-go/holdfast/internal/terminal"
 )
 
-// checkFlags are the flags of "holdfast check".
 type checkFlags struct {
 	judges string
 	budget time.Duration
 	cutOff bool
 	format string
 }
-
-var checkFormats = []string{"text", "json", "markdown"}
 
 var judgeNames = checker.Judges()
 
@@ -64,7 +61,7 @@ line, as if the run had ended there. The leftovers, for example, are unknown the
 	c.Flags().StringVar(&f.judges, "judge", judgeNames[0], "who judges whether a history is linearizable: both, fast or porcupine")
 	c.Flags().DurationVar(&f.budget, "budget", 20*time.Second, "real time that the judges of --judge may search in one history, together")
 	c.Flags().BoolVar(&f.cutOff, "cut-off", false, "judge what there is of a history whose recording was killed, as far as it goes")
-	formatFlag(c, &f.format, checkFormats, "what to print: text, json or markdown")
+	formatFlag(c, &f.format, tableFormats, "what to print: text, json or markdown")
 	complete(c, "judge", judgeNames)
 	return c
 }
@@ -131,7 +128,6 @@ func checkHistories(c *cobra.Command, args []string, f checkFlags) error {
 	return result(code)
 }
 
-// badHistoryHint is a hint for a history that cannot be judged.
 func badHistoryHint(err error) string {
 	var invalid *history.InvalidError
 	var damaged *suite.DamagedError
@@ -203,7 +199,6 @@ func worse(a, b int) int {
 	return max(a, b)
 }
 
-// codeOf is the exit code for a verdict.
 func codeOf(v checker.Verdict) int {
 	switch v.Outcome {
 	case checker.Violated:

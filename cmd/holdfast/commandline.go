@@ -20,7 +20,6 @@ func (c *commandLine) flag(given bool, name string, value ...string) {
 
 func (c commandLine) String() string { return strings.Join(c, " ") }
 
-// parseShard reads the value of --shard.
 func parseShard(text string) (suite.Shard, error) {
 	s, err := suite.ParseShard(text)
 	if err != nil {

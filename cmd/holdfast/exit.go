@@ -100,7 +100,6 @@ func result(code int) error {
 	return &exitError{code: code}
 }
 
-// exitCode prints an error by the rules, and returns the exit code.
 func exitCode(stderr io.Writer, err error) int {
 	if err == nil {
 		return exitOK

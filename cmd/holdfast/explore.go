@@ -17,7 +17,6 @@ import (
 	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
 
-// exploreFlags are the flags of "holdfast explore".
 type exploreFlags struct {
 	lock       string
 	seed       uint64
@@ -198,7 +197,6 @@ func playExplore(c *cobra.Command, f exploreFlags, o explore.Options) error {
 	return concludeExplore(c, r, dir)
 }
 
-// watchExplore shows the progress.
 func watchExplore(c *cobra.Command, total int, what string) (progress func(string), done func()) {
 	bar := terminal.Count(c.ErrOrStderr(), total, what)
 	return func(now string) {

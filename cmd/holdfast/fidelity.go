@@ -14,7 +14,6 @@ import (
 	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
 
-// fidelityFlags are the flags of "holdfast selftest fidelity".
 type fidelityFlags struct {
 	locks   []string
 	seed    uint64

@@ -20,7 +20,6 @@ import (
 	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
 
-// galleryFlags are the flags of "holdfast selftest gallery".
 type galleryFlags struct {
 	scenarios []string
 	explore   bool
@@ -105,7 +104,6 @@ func (f galleryFlags) check(c *cobra.Command) error {
 		seeds(f.seed, f.trials*max(f.seeds, selftest.FarApart)), f.pool.check())
 }
 
-// mutantRecord is the result of a search for mutants.
 type mutantRecord interface {
 	document
 	Alive() selftest.Alive
@@ -168,7 +166,6 @@ func (f galleryFlags) place(c *cobra.Command, args []string, mutants []gallery.M
 	return selftest.Placements{Mutants: mutants, Command: repeat(c, args, "exhaustive")}.Play(c.Context(), pool, progress)
 }
 
-// rounds shows the progress of each round.
 func rounds(stderr io.Writer, what string) selftest.Progress {
 	return func(runs, trials int) (step, done func()) {
 		bar := terminal.Count(stderr, runs, fmt.Sprintf("%s, %s to go", what, english.Count(trials, "trial")))

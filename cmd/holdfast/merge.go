@@ -20,7 +20,6 @@ import (
 	"github.com/holdfast-go/holdfast/internal/suite/report"
 )
 
-// mergeFlags are the flags of "holdfast merge".
 type mergeFlags struct {
 	out    string
 	output outputFlags
@@ -104,7 +103,6 @@ func merge(c *cobra.Command, dirs []string, f mergeFlags) error {
 	return mergeable[kind].merge(c, dirs, f)
 }
 
-// mergeShards joins directories of shards of one search.
 func mergeShards[R search.Results[R]](c *cobra.Command, dirs []string, f mergeFlags, k search.Kind[R], printed func(R, suite.Dir) rendered) error {
 	m, err := k.MergeDirs(dirs)
 	if err != nil {
@@ -157,7 +155,6 @@ func resultsIn(dirs []string, stderr io.Writer) (kind string, with []string, err
 	return kind, with, nil
 }
 
-// mergeRuns joins run directories.
 func mergeRuns(c *cobra.Command, dirs []string, f mergeFlags) error {
 	if c.Flags().Changed("format") || c.Flags().Changed("html") {
 		return usage("--format and --html are for explorations and sweeps", "holdfast report prints a run directory: holdfast report "+f.out+" --format "+f.output.format)

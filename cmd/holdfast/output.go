@@ -80,7 +80,6 @@ func formatFlag(c *cobra.Command, format *string, formats []string, usageText st
 	}
 }
 
-// tableFormats are the formats of commands that print one table.
 var tableFormats = []string{"text", "json", "markdown"}
 
 // outputFlags are the flags of commands that print a document.
@@ -107,7 +106,6 @@ func checkFiles(flag, path string) error {
 	return nil
 }
 
-// rendered is a document with a page.
 type rendered interface {
 	document
 	HTML(w io.Writer) error

@@ -24,7 +24,6 @@ type played struct {
 	err     error // besides the verdicts
 }
 
-// playRuns plays scenarios, and writes the report.
 func playRuns(ctx context.Context, o suite.Options) (*played, error) {
 	p := &played{}
 	o.Report = func(dir suite.Dir, res results.Results) error {
@@ -86,7 +85,6 @@ func underList(r results.Results) error {
 	return nil
 }
 
-// show prints a document in a format.
 func show(w io.Writer, d reports.Document, format string) error {
 	switch format {
 	case "json":

@@ -22,7 +22,6 @@ import (
 	"github.com/holdfast-go/holdfast/reports/results"
 )
 
-// replayFlags are the flags of replay.
 type replayFlags struct {
 	scenario, lock string
 	seed           uint64
@@ -257,7 +256,6 @@ func (f replayFlags) print(r *pages.Replay, hash string, stdout, stderr io.Write
 	return nil
 }
 
-// chosen reports whether the flags select a run.
 func (f replayFlags) chosen(r results.Run) bool {
 	return (f.scenario == "" || f.scenario == r.Scenario) && (f.lock == "" || f.lock == r.Lock) && (!f.seeded || f.seed == r.Seed)
 }

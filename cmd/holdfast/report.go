@@ -91,14 +91,12 @@ itself.`,
 	return c
 }
 
-// warnMissing names the missing histories.
 func warnMissing(stderr io.Writer, d suite.Dir, paths []string) {
 	for _, path := range paths {
 		fmt.Fprintf(stderr, "missing: %s\n", d.File(path))
 	}
 }
 
-// missingHistories counts the missing histories.
 func missingHistories(n int) error {
 	return &exitError{code: exitUnknown, msg: "missing histories: " + fmt.Sprint(n), hints: []string{"the verdicts are those of the run; holdfast replay plays the runs of virtual time again"}}
 }

@@ -19,7 +19,6 @@ import (
 	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
 
-// runFlags are the flags of "holdfast run".
 type runFlags struct {
 	locks    []string
 	world    string
@@ -108,7 +107,6 @@ func runScenarios(c *cobra.Command, args []string, f runFlags) error {
 	return p.conclude(c, f)
 }
 
-// options are the runs that the flags ask for.
 func (f runFlags) options(c *cobra.Command, args []string) (o suite.Options, err error) {
 	f = f.withDefaults()
 	if err := f.check(); err != nil {
@@ -196,7 +194,6 @@ func readAccepted(path string) (suite.Accepted, error) {
 	return l, nil
 }
 
-// runCommand is the command that repeats the runs.
 func runCommand(args []string, f runFlags) string {
 	again := append(commandLine{"holdfast", "run"}, args...)
 	again.flag(len(f.locks) > 0, "--lock", strings.Join(f.locks, ","))

@@ -22,7 +22,6 @@ import (
 	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
 
-// shrinkFlags are the flags of "holdfast shrink".
 type shrinkFlags struct {
 	lock     string
 	scenario string
@@ -82,11 +81,8 @@ Exit codes: 0 it was shrunk; 2 bad usage or bad input, or nothing to shrink;
 	return c
 }
 
-func properties() (names []string) {
-	for _, p := range checker.Properties() {
-		names = append(names, string(p.Name))
-	}
-	return names
+func properties() []string {
+	return english.Words(checker.Properties(), func(p checker.PropertyInfo) string { return string(p.Name) })
 }
 
 func (f shrinkFlags) check() error {

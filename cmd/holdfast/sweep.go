@@ -20,7 +20,6 @@ import (
 	"github.com/holdfast-go/holdfast/scenarios"
 )
 
-// sweepFlags are the flags of "holdfast sweep".
 type sweepFlags struct {
 	lock       string
 	over       []string
@@ -124,7 +123,6 @@ func runSweep(c *cobra.Command, arg string, f sweepFlags) error {
 	return concludeSweep(c, p)
 }
 
-// options are the options from the command line.
 func (f sweepFlags) options(c *cobra.Command, arg string) (o sweep.Options, err error) {
 	if err := f.check(); err != nil {
 		return o, err

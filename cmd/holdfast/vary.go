@@ -17,7 +17,6 @@ import (
 	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
 
-// varyFlags are the flags of "holdfast selftest vary".
 type varyFlags struct {
 	locks  []string
 	seed   uint64

@@ -41,7 +41,6 @@ func (c *Conversation) Ask(fields map[string]any) (*Asked, error) {
 	return &Asked{c, k}, nil
 }
 
-// ID is the id of the request.
 func (a *Asked) ID() int64 { return a.k.ID }
 
 // Line awaits the answer and returns it as the process wrote it, whatever it

@@ -44,6 +44,7 @@ func openBuiltIn(h Hello) (Lock, error) {
 	return SessionLock(s, env.Clients), nil
 }
 
+// sessionLock implements [adapter.Lock], [locks.Sharer] and [locks.Leaver].
 type sessionLock struct {
 	locks.Session
 	clients []redis.UniversalClient
@@ -55,17 +56,14 @@ func SessionLock(s locks.Session, clients []redis.UniversalClient) Lock {
 	return &sessionLock{s, clients}
 }
 
-// Locker implements [adapter.Lock].
 func (l *sessionLock) Locker(name, thread string) (lock.Locker, error) {
 	return l.Session.Locker(name, thread), nil
 }
 
-// SharedLocker implements [locks.Sharer].
 func (l *sessionLock) SharedLocker(name, thread string) lock.Locker {
 	return l.Session.(locks.Sharer).SharedLocker(name, thread)
 }
 
-// Shutdown implements [locks.Leaver].
 func (l *sessionLock) Shutdown(ctx context.Context) error {
 	if s, ok := l.Session.(locks.Leaver); ok {
 		return s.Shutdown(ctx)
@@ -73,7 +71,6 @@ func (l *sessionLock) Shutdown(ctx context.Context) error {
 	return fmt.Errorf("the lock cannot be shut down: %w", errors.ErrUnsupported)
 }
 
-// Disconnect implements [adapter.Lock].
 func (l *sessionLock) Disconnect() error {
 	var errs []error
 	for _, c := range l.clients {

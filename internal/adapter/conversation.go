@@ -131,7 +131,6 @@ func (c *Conversation) Stop(ctx context.Context) error {
 	return err
 }
 
-// Ended is closed when the conversation has ended.
 func (c *Conversation) Ended() <-chan struct{} { return c.ended }
 
 // Err is the reason for the end of the conversation: [ErrEnded], a [ProtocolError], or
@@ -169,7 +168,6 @@ func (c *Conversation) send(r request, owner *holds) (*call, error) {
 	})
 }
 
-// sendLine sends a request as the line that encode makes of its id.
 func (c *Conversation) sendLine(r request, owner *holds, encode func(id int64) ([]byte, error)) (*call, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

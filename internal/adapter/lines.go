@@ -9,7 +9,6 @@ import (
 	"sync"
 )
 
-// errTooLong ends the reading of lines.
 var errTooLong = fmt.Errorf("a line is longer than %d bytes", maxLine)
 
 // lines reads messages line by line; empty lines are no messages.

@@ -12,6 +12,7 @@ import (
 // ends, the process gets a cancel request, and the call returns the outcome that the
 // process reports. It returns no sooner, unless the process ends, which leaves the
 // outcome unknown. The times in settings are real ones.
+// It implements [lock.Locker].
 type Locker struct {
 	c            *Conversation
 	name, thread string
@@ -44,12 +45,10 @@ func (c *Conversation) SharedLocker(name, thread string) *Locker {
 	return l
 }
 
-// Lock implements [lock.Locker].
 func (l *Locker) Lock(ctx context.Context, opts ...lock.AcquireOption) (lock.Grant, error) {
 	return l.acquire(ctx, -1, lock.NewAcquire(opts).Lease)
 }
 
-// TryLock implements [lock.Locker].
 func (l *Locker) TryLock(ctx context.Context, opts ...lock.AcquireOption) (lock.Grant, error) {
 	a := lock.NewAcquire(opts)
 	return l.acquire(ctx, max(0, a.Wait), a.Lease)
@@ -76,7 +75,6 @@ func (a reply) until() time.Time {
 	return a.sent.Add(time.Duration(a.EndedNS - a.BeganNS + a.ValidNS))
 }
 
-// Unlock implements [lock.Locker].
 func (l *Locker) Unlock(ctx context.Context) (remaining int, err error) {
 	a, err := l.operate(ctx, request{Do: doRelease})
 	if err != nil {

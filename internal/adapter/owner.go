@@ -124,7 +124,6 @@ func (o *owner) release(ctx context.Context) reply {
 	return reply{OK: true, Count: left}
 }
 
-// nothingHeld reports whether an error of a release means that nothing is held.
 func nothingHeld(err error) bool {
 	return (errors.Is(err, lock.ErrLost) || errors.Is(err, lock.ErrNotHeld)) && !errors.Is(err, lock.ErrUnknown)
 }

@@ -23,7 +23,6 @@ const Require = "HOLDFAST_REQUIRE_BROWSER"
 // limit is the time for which one browser may run.
 const limit = 5 * time.Minute
 
-// Browser is a running Chromium.
 type Browser struct {
 	t    testing.TB
 	in   *os.File
@@ -162,7 +161,6 @@ func Views() []View {
 	return all
 }
 
-// Page is an open page.
 type Page struct {
 	b       *Browser
 	session string
@@ -291,5 +289,4 @@ func (p *Page) Sheets(keep string) int {
 	return bytes.Count(r.Data, []byte("/Type /Page\n"))
 }
 
-// Close closes the page.
 func (p *Page) Close() { p.do("Page.close", nil, nil) }

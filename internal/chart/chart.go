@@ -53,7 +53,6 @@ func SVG(p *plot.Plot, width, height vg.Length) ([]byte, error) {
 	return bytes.ReplaceAll(svg, []byte("\n\t"), []byte(" ")), nil
 }
 
-// plotText matches a text of the backend.
 var plotText = regexp.MustCompile(`<text ([^<>]*)>([^<>]*)</text>`)
 
 func pinWidths(svg []byte, style text.Style) []byte {

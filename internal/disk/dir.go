@@ -24,7 +24,6 @@ import (
 // ErrForeign means that a directory holds files which Holdfast must not replace.
 var ErrForeign = errors.New("holdfast did not write it")
 
-// Kind is a kind of results.
 type Kind struct {
 	// Index is the file of the results document, such as results.json.
 	Index string

@@ -17,6 +17,14 @@ func Count(n int, one string) string {
 	return fmt.Sprintf("%d %ss", n, one)
 }
 
+// Words are the words for each item of a list; nil for none.
+func Words[T any](items []T, of func(T) string) (words []string) {
+	for _, item := range items {
+		words = append(words, of(item))
+	}
+	return words
+}
+
 // And joins words: "a", "a and b", "a, b and c".
 func And(words []string) string { return list(words, " and ") }
 

@@ -8,6 +8,7 @@ import (
 )
 
 // face is a locker that misleads its caller. The base keeps all that it does not replace.
+// It implements [lock.Locker] and [lock.HoldCounter].
 type face struct {
 	base    lock.Locker
 	acquire acquire
@@ -23,7 +24,6 @@ var (
 	_ lock.HoldCounter  = (*face)(nil)
 )
 
-// Lock implements [lock.Locker].
 func (f *face) Lock(ctx context.Context, opts ...lock.AcquireOption) (lock.Grant, error) {
 	if f.acquire != nil {
 		return f.acquire(ctx, lock.NewAcquire(opts), true)
@@ -31,7 +31,6 @@ func (f *face) Lock(ctx context.Context, opts ...lock.AcquireOption) (lock.Grant
 	return f.base.Lock(ctx, opts...)
 }
 
-// TryLock implements [lock.Locker].
 func (f *face) TryLock(ctx context.Context, opts ...lock.AcquireOption) (lock.Grant, error) {
 	if f.acquire != nil {
 		return f.acquire(ctx, lock.NewAcquire(opts), false)
@@ -39,7 +38,6 @@ func (f *face) TryLock(ctx context.Context, opts ...lock.AcquireOption) (lock.Gr
 	return f.base.TryLock(ctx, opts...)
 }
 
-// Unlock implements [lock.Locker].
 func (f *face) Unlock(ctx context.Context) (int, error) {
 	if f.unlock != nil {
 		return f.unlock(ctx)
@@ -62,7 +60,6 @@ func lostOf(l lock.Locker) <-chan struct{} {
 	return nil
 }
 
-// HoldCount implements [lock.HoldCounter].
 func (f *face) HoldCount(ctx context.Context) (int, error) {
 	if n, ok := f.base.(lock.HoldCounter); ok {
 		return n.HoldCount(ctx)
@@ -70,7 +67,6 @@ func (f *face) HoldCount(ctx context.Context) (int, error) {
 	return 0, errors.New("gallery: the lock does not count holds")
 }
 
-// asked acquires from the base with settings.
 func asked(ctx context.Context, l lock.Locker, a lock.Acquire, forever bool) (lock.Grant, error) {
 	opts := []lock.AcquireOption{lock.Lease(a.Lease), lock.Wait(a.Wait)}
 	if forever {

@@ -31,7 +31,6 @@ type Mutant struct {
 	edits []edit // of the scripts that the lock sends
 }
 
-// opening opens a mutant in one client process.
 type opening = func(p Process) (Locks, error)
 
 // openings are those of some mutants, by name.
@@ -109,7 +108,6 @@ func read() (causes []string, all []Mutant) {
 // All returns the mutants, by class and then by name.
 func All() []Mutant { return slices.Clone(all) }
 
-// Find returns the mutant with a name.
 func Find(name string) (Mutant, bool) {
 	if i := slices.IndexFunc(all, func(m Mutant) bool { return m.Name == name }); i >= 0 {
 		return all[i], true

@@ -13,6 +13,7 @@ import (
 
 // group is a lock on several others, as people write one: held while need of its members
 // are. It asks them one after another, and gives all back after a failed round.
+// It implements [lock.Locker] and [lock.LostNotifier].
 type group struct {
 	members []lock.Locker
 	need    int
@@ -22,7 +23,6 @@ type group struct {
 	levels []*level // innermost last
 }
 
-// level is one hold of a group.
 type level struct {
 	has  []bool // by member
 	held int
@@ -35,12 +35,10 @@ const (
 	nodeTimeout = 100 * time.Millisecond // of a member of which others can take the place
 )
 
-// Lock implements [lock.Locker].
 func (g *group) Lock(ctx context.Context, opts ...lock.AcquireOption) (lock.Grant, error) {
 	return g.acquire(ctx, lock.NewAcquire(opts), true)
 }
 
-// TryLock implements [lock.Locker].
 func (g *group) TryLock(ctx context.Context, opts ...lock.AcquireOption) (lock.Grant, error) {
 	return g.acquire(ctx, lock.NewAcquire(opts), false)
 }
@@ -161,7 +159,6 @@ func (g *group) follow(l *level) {
 	}
 }
 
-// Lost implements [lock.LostNotifier].
 func (g *group) Lost() <-chan struct{} {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -171,7 +168,6 @@ func (g *group) Lost() <-chan struct{} {
 	return g.levels[0].lost
 }
 
-// Unlock implements [lock.Locker].
 func (g *group) Unlock(ctx context.Context) (int, error) {
 	g.mu.Lock()
 	n := len(g.levels) - 1

@@ -13,6 +13,7 @@ import (
 
 // small is a lock of the gallery's own, in the manner of package textbook. It polls, has
 // one command or a few for each thing, and stores the owner in the key.
+// It implements [lock.Locker].
 type small struct {
 	textbook.Spin
 	rdb         redis.UniversalClient
@@ -23,12 +24,10 @@ type small struct {
 	quit func(s *small) // a wait was given up; nil: nothing to do
 }
 
-// Lock implements [lock.Locker].
 func (s *small) Lock(ctx context.Context, opts ...lock.AcquireOption) (lock.Grant, error) {
 	return s.quitting(s.Spin.Lock(ctx, opts...))
 }
 
-// TryLock implements [lock.Locker].
 func (s *small) TryLock(ctx context.Context, opts ...lock.AcquireOption) (lock.Grant, error) {
 	return s.quitting(s.Spin.TryLock(ctx, opts...))
 }
@@ -40,7 +39,6 @@ func (s *small) quitting(g lock.Grant, err error) (lock.Grant, error) {
 	return g, err
 }
 
-// Unlock implements [lock.Locker].
 func (s *small) Unlock(ctx context.Context) (int, error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err
@@ -82,12 +80,12 @@ func owned(build func(s *small)) opening {
 	return func(p Process) (Locks, error) { return smallLocks{p, build}, nil }
 }
 
+// smallLocks implements [Locks].
 type smallLocks struct {
 	p     Process
 	build func(s *small)
 }
 
-// Locker implements [Locks].
 func (l smallLocks) Locker(name, thread string) lock.Locker {
 	s := &small{rdb: l.p.Clients[0], name: name, owner: l.p.ID + ":" + thread, take: setNX, give: compareAndDelete}
 	s.Spin = textbook.NewSpin(s.rdb, name, s.owner, textbook.Options{Lease: l.p.Lease, Poll: l.p.Poll, Rand: l.p.Stream("poll", thread)})
@@ -96,5 +94,4 @@ func (l smallLocks) Locker(name, thread string) lock.Locker {
 	return s
 }
 
-// Close implements [Locks].
 func (smallLocks) Close() error { return nil }

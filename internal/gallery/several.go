@@ -9,6 +9,7 @@ import (
 )
 
 // combined are groups of members of the gallery's own.
+// It implements [Locks].
 type combined struct {
 	p      Process
 	all    bool // the group needs all of them
@@ -18,7 +19,6 @@ type combined struct {
 	close    func() error
 }
 
-// Locker implements [Locks].
 func (c combined) Locker(name, thread string) lock.Locker {
 	members := append([]lock.Locker(nil), c.phantoms...)
 	for i := range c.p.Clients {
@@ -31,7 +31,6 @@ func (c combined) Locker(name, thread string) lock.Locker {
 	return g
 }
 
-// Close implements [Locks].
 func (c combined) Close() error {
 	if c.close == nil {
 		return nil
@@ -165,9 +164,9 @@ func quorumOf(phantoms int) opening {
 }
 
 // phantom is a member that is always granted.
+// It implements [lock.Locker].
 type phantom struct{ p Process }
 
-// Lock implements [lock.Locker].
 func (ph phantom) Lock(_ context.Context, opts ...lock.AcquireOption) (lock.Grant, error) {
 	if a := lock.NewAcquire(opts); a.Lease > 0 {
 		return lock.Grant{Count: 1, Lease: a.Lease}, nil
@@ -175,10 +174,8 @@ func (ph phantom) Lock(_ context.Context, opts ...lock.AcquireOption) (lock.Gran
 	return lock.Grant{Count: 1, Lease: ph.p.Lease, Renewed: true}, nil
 }
 
-// TryLock implements [lock.Locker].
 func (ph phantom) TryLock(ctx context.Context, opts ...lock.AcquireOption) (lock.Grant, error) {
 	return ph.Lock(ctx, opts...)
 }
 
-// Unlock implements [lock.Locker].
 func (phantom) Unlock(context.Context) (int, error) { return 0, nil }

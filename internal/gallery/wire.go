@@ -44,6 +44,7 @@ func (e edit) apply(source string) string {
 // It has to know which script a request runs. An EVALSHA of a script whose
 // source has not passed is therefore answered NOSCRIPT without asking the
 // server, and the client then sends the source.
+// It implements [redis.Hook].
 type wire struct {
 	edits []edit
 	// endless says that a request goes on at the deadline of its context.
@@ -93,10 +94,8 @@ func (r *request) reply() []any {
 	return list
 }
 
-// takesBack reports whether a request takes back a first acquire.
 func (r *request) takesBack() bool { return r.script == releaseScript && r.arg(3) == uint64(0) }
 
-// released reports whether a request has released a hold.
 func (r *request) released() bool {
 	cmd, ok := r.Cmder.(*redis.Cmd)
 	return ok && r.script == releaseScript && cmd.Err() == nil && cmd.Val() == int64(1)
@@ -108,10 +107,8 @@ func (r *request) is(script, word string) bool {
 	return r.script == script && len(list) > 0 && list[0] == word
 }
 
-// DialHook implements [redis.Hook].
 func (*wire) DialHook(next redis.DialHook) redis.DialHook { return next }
 
-// ProcessHook implements [redis.Hook].
 func (w *wire) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
 		r, ok := w.admit(ctx, cmd)
@@ -131,7 +128,6 @@ func (w *wire) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	}
 }
 
-// ProcessPipelineHook implements [redis.Hook].
 func (w *wire) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) error {
 		var through []*request

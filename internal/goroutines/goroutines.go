@@ -10,7 +10,6 @@ import (
 	"strings"
 )
 
-// Goroutine is a goroutine of this process.
 type Goroutine struct {
 	Number string // no other goroutine ever gets it
 	Mutex  bool   // it waits for a mutex of package sync

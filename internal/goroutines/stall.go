@@ -146,7 +146,6 @@ func (s *Stall) Unwrap() error {
 	return nil
 }
 
-// Error implements error.
 func (s *Stall) Error() string {
 	var b strings.Builder
 	b.WriteString(s.what())

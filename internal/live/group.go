@@ -145,7 +145,6 @@ func (o *observer) execute(command string, l monitorLine) error {
 	return err
 }
 
-// closeGroup reports the changes of the open group.
 func (o *observer) closeGroup(by time.Time) {
 	g := o.group
 	if g == nil {

@@ -18,6 +18,7 @@ import (
 // miniredisFeed is the witness of a miniredis node, which reports its requests and their
 // changes before it replies. So the reports of a killed node are already on their way
 // without a request for them.
+// It implements [Observer].
 type miniredisFeed struct {
 	feed
 	held keyspace.Data // of lock keys, as last reported; guarded by mu
@@ -32,12 +33,10 @@ func newWitness(t *Truth, srv *servers.Server) (witness, error) {
 
 func (w *miniredisFeed) run(ctx context.Context) { w.follow(ctx, w.watch) }
 
-// Sync implements [Observer].
 func (w *miniredisFeed) Sync(ctx context.Context, _ bool) (ended, attached bool, err error) {
 	return w.await(ctx, func(mark string) []byte { return resp.AppendRequest(nil, miniredis.MarkCommand, mark) })
 }
 
-// Patterns implements [Observer].
 func (w *miniredisFeed) Patterns() int { return 0 }
 
 // Named implements [Observer]: no other program uses the node.

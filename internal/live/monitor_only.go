@@ -54,7 +54,6 @@ func (o *observer) concerns(l monitorLine) bool {
 	return !o.srv.IsExternal() || slices.ContainsFunc(l.args, o.ofRun)
 }
 
-// ofRun reports whether a name is that of a key of the run.
 func (o *observer) ofRun(name string) bool { return strings.Contains(name, o.truth.servers.RunKey()) }
 
 // note remembers the names of the run's keys and channels in a line.
@@ -69,7 +68,6 @@ func (o *observer) note(l monitorLine) {
 	}
 }
 
-// Named implements [Observer].
 func (o *observer) Named() []string {
 	o.mu.Lock()
 	defer o.mu.Unlock()

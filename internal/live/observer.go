@@ -18,6 +18,7 @@ import (
 
 // observer follows one node of redis-server. Everything below shadow is
 // guarded by mu.
+// It implements [Observer].
 type observer struct {
 	feed
 	shadow *shadow
@@ -189,7 +190,6 @@ func (o *observer) take(a arrived) error {
 	return nil
 }
 
-// event processes an event of a key.
 func (o *observer) event(name, key string, at time.Time) error {
 	if !o.truth.lockKey(key) {
 		return nil
@@ -235,7 +235,6 @@ func (o *observer) reportEnded(by time.Time) {
 	o.ended = nil
 }
 
-// Sync implements [Observer].
 func (o *observer) Sync(ctx context.Context, last bool) (ended, attached bool, err error) {
 	return o.await(ctx, func(mark string) []byte {
 		var ask []byte
@@ -248,7 +247,6 @@ func (o *observer) Sync(ctx context.Context, last bool) (ended, attached bool, e
 
 func (o *observer) run(ctx context.Context) { o.follow(ctx, o.watch) }
 
-// Patterns implements [Observer].
 func (o *observer) Patterns() int {
 	if o.Watching() {
 		return 1

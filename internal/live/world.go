@@ -194,10 +194,7 @@ func (w *World) op(client string) string {
 	return ""
 }
 
-// Pause implements [faults.World].
-func (w *World) Pause(client string) error { return w.living(client, clientProcess.Pause) }
-
-// Resume implements [faults.World].
+func (w *World) Pause(client string) error  { return w.living(client, clientProcess.Pause) }
 func (w *World) Resume(client string) error { return w.living(client, clientProcess.Resume) }
 
 func (w *World) living(client string, do func(clientProcess) error) error {
@@ -231,7 +228,6 @@ func (w *World) Crash(client string) error {
 	return errors.Join(errs...)
 }
 
-// Cancel implements [faults.World].
 func (w *World) Cancel(client string) error {
 	p, err := w.process(client)
 	if err != nil {
@@ -240,7 +236,6 @@ func (w *World) Cancel(client string) error {
 	return p.Cancel()
 }
 
-// DeleteLock implements [faults.World].
 func (w *World) DeleteLock(node string) error { return w.DeleteKeys(node, w.keys...) }
 
 // Attach implements [faults.World], see [servers.Servers.Attach]. While a client's

@@ -7,7 +7,6 @@ import "os"
 // Variable is the environment variable that make nightly sets.
 const Variable = "HOLDFAST_NIGHTLY"
 
-// On reports whether [Variable] is set.
 func On() bool { return os.Getenv(Variable) != "" }
 
 // Every says that a test plays one run of each n. It is n, or 1 where [Variable] is

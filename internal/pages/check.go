@@ -33,12 +33,10 @@ type CheckedHistory struct {
 	Verdicts map[checker.Property]checker.Verdict `json:"verdicts"`
 }
 
-// NewChecked is the verdicts on histories.
 func NewChecked(histories ...CheckedHistory) Checked {
 	return Checked{Schema: checkSchema, Histories: append([]CheckedHistory{}, histories...)}
 }
 
-// VerdictsOn is the verdicts on a history that is called name.
 func VerdictsOn(name string, h *history.History, judged checker.Report) CheckedHistory {
 	v := CheckedHistory{Name: name, Scenario: h.Header.Scenario, Lock: h.Header.Lock, World: h.Header.World, Seed: h.Header.Seed, Verdicts: judged.Verdicts}
 	last := h.Events[len(h.Events)-1] // every history that was judged has its end
@@ -49,7 +47,6 @@ func VerdictsOn(name string, h *history.History, judged checker.Report) CheckedH
 	return v
 }
 
-// title names a history in one line.
 func (h *CheckedHistory) title() string {
 	title := fmt.Sprintf("%s: %s with %s, seed %d, %s world", h.Name, h.Scenario, h.Lock, h.Seed, h.World)
 	if h.CutOffAt != nil {

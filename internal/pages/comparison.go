@@ -35,7 +35,6 @@ type Comparison struct {
 	Findings []Finding `json:"findings,omitempty"`
 }
 
-// comparedSide is one of the run directories.
 type comparedSide struct {
 	Dir     string        `json:"dir"`
 	Version string        `json:"version"`
@@ -43,7 +42,6 @@ type comparedSide struct {
 	Runs    int           `json:"runs"`
 }
 
-// Change says in which direction a run changed.
 type Change string
 
 // The changes, from the one that matters most.
@@ -58,7 +56,6 @@ const (
 
 var changes = []Change{Regression, Missing, Other, Improvement, New, Events}
 
-// Pair is a run that differs.
 type Pair struct {
 	Scenario string           `json:"scenario"`
 	Lock     string           `json:"lock"`
@@ -79,7 +76,6 @@ type Pair struct {
 	before, after *results.Run // nil where it is not there
 }
 
-// ChangedVerdict is a verdict that changed, in words.
 type ChangedVerdict struct {
 	Property checker.Property `json:"property"`
 	Before   string           `json:"before"`

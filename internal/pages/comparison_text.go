@@ -51,7 +51,6 @@ func (r *Pair) title() string {
 	return fmt.Sprintf("%s, %s, seed %d", input.Plain(r.Scenario), input.Plain(lock), r.Seed)
 }
 
-// lines says what differs, one thing a line.
 func (r *Pair) lines() []string {
 	var all []string
 	for _, v := range r.Verdicts {
@@ -128,10 +127,7 @@ func (d *Comparison) Markdown(w io.Writer) error {
 	}
 	for i := range d.Runs {
 		r := &d.Runs[i]
-		var lines []string
-		for _, line := range r.lines() {
-			lines = append(lines, reports.EscapeMarkdown(strings.TrimSpace(line)))
-		}
+		lines := english.Words(r.lines(), func(line string) string { return reports.EscapeMarkdown(strings.TrimSpace(line)) })
 		fmt.Fprintf(&b, "| %s | %s | %s |\n", reports.EscapeMarkdown(r.title()), r.Change, strings.Join(lines, "<br>"))
 	}
 	_, err := io.WriteString(w, b.String())

@@ -16,17 +16,14 @@ import (
 	"github.com/holdfast-go/holdfast/internal/terminal"
 )
 
-// Exploration has the results of an exploration.
 type Exploration struct {
 	explore.Results
 	Dir  suite.Dir `json:"-"`
 	Tell bool      `json:"-"` // the story of the find, if there is one
 }
 
-// Text prints it for a terminal.
 func (p Exploration) Text(w io.Writer) error { return p.print(&printer{w: w}) }
 
-// Markdown prints it for a page.
 func (p Exploration) Markdown(w io.Writer) error { return p.print(&printer{w: w, markdown: true}) }
 
 func (p Exploration) print(to *printer) error {
@@ -106,10 +103,7 @@ const wideTable = 125
 // printCoverage prints how often each fault struck in which phase.
 func (p Exploration) printCoverage(to *printer) {
 	hits, faults := p.Hits(), p.Vocabulary.Faults
-	var phases []string
-	for _, phase := range draw.Phases {
-		phases = append(phases, string(phase))
-	}
+	phases := english.Words(draw.Phases, func(phase draw.Phase) string { return string(phase) })
 	if width := terminal.Width(to.w); width > 0 && width < wideTable {
 		chart.Grid{Corner: "fault", Rows: faults, Cols: phases, Width: width, Mark: func(row, col int) string { return hits.Mark(faults[row], draw.Phases[col]) }}.Write(to.w)
 		return

@@ -100,7 +100,6 @@ type sizeRow struct {
 	Before, After int
 }
 
-// picture is a diagram with its caption.
 type picture struct {
 	Title, Caption string
 	Drawing        template.HTML // already escaped; empty where the page has no room for it
@@ -122,7 +121,6 @@ type heatMap struct {
 	Legend      []cell // an example of each cell, with its meaning as Title
 }
 
-// mapRow is a row of a map.
 type mapRow struct {
 	Name  string
 	Cells []cell

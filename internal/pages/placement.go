@@ -21,13 +21,11 @@ import (
 	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
 
-// Placement has the results of exhaustive placement.
 type Placement struct {
 	exhaustive.Results
 	Dir suite.Dir `json:"-"` // where they are stored; empty before
 }
 
-// HTML writes the results as one page.
 func (r Placement) HTML(w io.Writer) error { return r.page().writeHTML(w) }
 
 func (r Placement) page() page {

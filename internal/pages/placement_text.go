@@ -13,7 +13,6 @@ import (
 	"github.com/holdfast-go/holdfast/internal/search/exhaustive"
 )
 
-// Text prints the results for people.
 func (r Placement) Text(w io.Writer) error { return r.print(&printer{w: w}) }
 
 // Markdown prints the results with tables as GitHub shows them.

@@ -16,7 +16,6 @@ import (
 
 const lastEvents = 8
 
-// WriteState writes the state at the moment of the stop.
 func (r *Replay) WriteState(out io.Writer) {
 	s := r.State
 	fmt.Fprintf(out, "%s with %s, seed %d, stopped %s: virtual time %s\n", r.Scenario, r.Lock, r.Seed, r.words, seconds(int64(s.At)))

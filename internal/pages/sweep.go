@@ -9,10 +9,8 @@ import (
 	"github.com/holdfast-go/holdfast/internal/search/sweep"
 )
 
-// Sweep has the results of a sweep.
 type Sweep struct{ *sweep.Result }
 
-// HTML writes the sweep as one page.
 func (r Sweep) HTML(w io.Writer) error {
 	picture, err := r.Picture()
 	if err != nil {

@@ -23,7 +23,6 @@ func Node(group int) string { return node + strconv.Itoa(group) }
 // Replica names a replica of the server with which a group begins; n counts from 1.
 func Replica(of string, n int) string { return of + replica + strconv.Itoa(n) }
 
-// IsClient reports whether a name is that of a client.
 func IsClient(name string) bool { return strings.HasPrefix(name, client) }
 
 // IsServer reports whether a name is that of one server. "primary", for example, may

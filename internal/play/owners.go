@@ -47,7 +47,6 @@ type stored struct {
 	owner        string // whose acquire sent it, "" if unknown
 }
 
-// NewOwners returns the owners of a scenario that is played with a lock.
 func NewOwners(s *scenarios.Scenario, l *locks.Lock) *owners {
 	o := &owners{
 		locks: map[string]string{}, how: l.Holder(), several: l.Claims.Capacity() > 1, holds: newHolds(l, s.Workload.Names()),
@@ -59,7 +58,6 @@ func NewOwners(s *scenarios.Scenario, l *locks.Lock) *owners {
 	return o
 }
 
-// IsLock reports whether a key belongs to a lock.
 func (o *owners) IsLock(key string) bool {
 	if o.holds != nil {
 		o.mu.Lock()
@@ -70,7 +68,6 @@ func (o *owners) IsLock(key string) bool {
 	return is
 }
 
-// Keys are the sorted keys of the locks.
 func (o *owners) Keys() []string { return slices.Sorted(maps.Keys(o.locks)) }
 
 // began records that an owner starts its work. identity is the value that the lock

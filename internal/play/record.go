@@ -150,7 +150,6 @@ func (r *Recorder) Invoke(e history.Event, a *history.Args) history.Event {
 	return e
 }
 
-// Finish records the return of an operation.
 func (r *Recorder) Finish(e history.Event, kind history.Kind, res history.Result) {
 	e.Kind, e.Result = kind, &res
 	r.Add(e)

@@ -16,7 +16,6 @@ import (
 // Initial is the first value of the stock.
 const Initial = 1000
 
-// Played is the outcome of one play of a scenario.
 type Played struct {
 	History *history.History
 	Took    time.Duration // how long it took in the world's time
@@ -88,7 +87,6 @@ type Run struct {
 	Err      error
 }
 
-// EndRecord closes the history.
 func (r *Run) EndRecord() {
 	r.Rec.End(r.End, r.Took)
 	r.Owners.resolve(r.Rec.Start, r.Rec.Events)
@@ -201,7 +199,6 @@ const bookkeeping = time.Minute
 // simulated is the world in which one recorder stamps every event.
 const simulated = "sim"
 
-// LongestLease is the longest lease that any client requests.
 func LongestLease(clients []*Client) time.Duration {
 	longest := time.Duration(0)
 	for _, c := range clients {

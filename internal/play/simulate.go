@@ -45,8 +45,7 @@ func SimulateWatched(s *scenarios.Scenario, l *locks.Lock, seed uint64, version 
 	if r.Rec == nil {
 		return nil, nil, fmt.Errorf("scenario %s with %s, seed %d: %w", s.Name, l.Name(), seed, bubble)
 	}
-	var be *sim.BubbleError
-	if errors.As(bubble, &be) && len(r.End.Goroutines) == 0 {
+	if be, ok := errors.AsType[*sim.BubbleError](bubble); ok && len(r.End.Goroutines) == 0 {
 		r.End.Goroutines = []string{be.Reason}
 	}
 	if r.Lock.ThirdParty != nil && r.Killed {
@@ -59,7 +58,6 @@ func SimulateWatched(s *scenarios.Scenario, l *locks.Lock, seed uint64, version 
 	return &Played{History: h, Took: r.Took, Overran: r.Overran, Commands: r.Commands, Scripts: r.Scripts, Elsewhere: r.Owners.Elsewhere()}, r.watch.seen(h), nil
 }
 
-// simRun is a run in the simulated world.
 type simRun struct {
 	*Run
 	watch *watch // nil without a viewer

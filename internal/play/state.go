@@ -32,7 +32,6 @@ type Holder struct {
 	Count int    `json:"count"`
 }
 
-// ClientState is a client process.
 type ClientState struct {
 	Name    string `json:"name"`
 	Paused  bool   `json:"paused,omitempty"`
@@ -64,7 +63,6 @@ func (r *simRun) state(w *sim.World, header history.Header) State {
 	return s
 }
 
-// underWay are the open invocations of a client.
 func underWay(events []history.Event, client string) []history.Event {
 	var open []history.Event
 	for _, e := range events {
@@ -115,7 +113,6 @@ func callsIn(plain, pkg string) string {
 	return waits + ": " + strings.Join(calls, " < ")
 }
 
-// holdersOn are the holders of the locks on a server.
 func (o *owners) holdersOn(n traffic.NodeState) (all []Holder) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

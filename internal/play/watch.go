@@ -28,7 +28,6 @@ type Stop struct {
 	At    time.Duration  `json:"at,omitempty"` // since the start of the run; without an Event
 }
 
-// Seen is the result of a [Watch].
 type Seen struct {
 	Start    time.Time         `json:"start"`              // what times of the world count from
 	Messages []traffic.Message `json:"messages,omitempty"` // in order of sending
@@ -108,7 +107,6 @@ func (w *watch) onUse() func(faults.Link, traffic.Use) {
 	}
 }
 
-// moment records a moment.
 func (w *watch) moment(m faults.Moment) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -34,7 +34,6 @@ const (
 // refusedError says why a request is not played. Its text is safe to print.
 type refusedError struct{ Reason, Hint string }
 
-// Error implements error.
 func (e *refusedError) Error() string { return e.Reason }
 
 func refuse(format string, args ...any) error {

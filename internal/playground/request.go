@@ -14,7 +14,6 @@ import (
 	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
 
-// Request is the request of a visitor.
 type Request struct {
 	Scenario string `json:"scenario"` // a built-in one
 	Lock     string `json:"lock"`     // a built-in one

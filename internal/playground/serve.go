@@ -119,7 +119,6 @@ func loopback(host string) bool {
 	return err == nil && ip.IsLoopback()
 }
 
-// asset is a file of the page.
 func asset(name string, text []byte) http.Handler {
 	kind := map[string]string{"html": "text/html", "css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}[name[strings.LastIndex(name, ".")+1:]]
 	sum := sha256.Sum256(text)
@@ -147,7 +146,6 @@ func respond(w http.ResponseWriter, code int, text []byte) {
 	w.Write(text)
 }
 
-// play plays one request.
 func (h *handler) play(w http.ResponseWriter, r *http.Request) {
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
 		sendRefusal(w, http.StatusUnsupportedMediaType, "the request must be application/json")

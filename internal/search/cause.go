@@ -98,7 +98,6 @@ func (c Cause) Key() string {
 	return strings.Join(append(words, c.Faults...), "_")
 }
 
-// Violation describes the violation.
 func (c Cause) Violation() string {
 	if c.Class != "" {
 		return fmt.Sprintf("%s (%s)", c.Property, c.Class)
@@ -106,7 +105,6 @@ func (c Cause) Violation() string {
 	return string(c.Property)
 }
 
-// After describes the faults.
 func (c Cause) After() string {
 	if len(c.Faults) == 0 {
 		return "no fault"
@@ -114,7 +112,6 @@ func (c Cause) After() string {
 	return strings.Join(c.Faults, ", ")
 }
 
-// String describes the cause.
 func (c Cause) String() string { return c.Violation() + " after " + c.After() }
 
 // Explains reports whether c is the same violation after a part of the same

@@ -20,7 +20,6 @@ type Header struct {
 	Command string `json:"command"` // repeats the search
 }
 
-// NewHeader is the header of a new document of this version.
 func NewHeader(kind, command string) Header { return Header{Schema, kind, version.Holdfast, command} }
 
 // Envelope begins the document of a search that shards can share.

@@ -48,7 +48,6 @@ func (f *Find) Least() Cause {
 // Found returns the find itself, of types that embed it.
 func (f *Find) Found() *Find { return f }
 
-// Finding is a find of some search.
 type Finding interface {
 	Found() *Find
 	Name() string // unique among the finds of a search
@@ -138,7 +137,6 @@ func ByFaults[F Finding](finds []F) [][]F {
 	return groups
 }
 
-// Pointers point to the items of a list.
 func Pointers[T any](list []T) []*T {
 	all := make([]*T, len(list))
 	for i := range list {

@@ -2,7 +2,6 @@ package search
 
 import "cmp"
 
-// Size is the size of a scenario.
 type Size struct {
 	Clients int `json:"clients"`
 	Holds   int `json:"holds"` // that all clients ask for together

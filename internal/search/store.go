@@ -103,10 +103,8 @@ func (k Kind[R]) ReadFile(path string) (R, error) {
 	return r, nil
 }
 
-// Read reads the document of a directory.
 func (k Kind[R]) Read(dir string) (R, error) { return k.ReadFile(filepath.Join(dir, k.Index())) }
 
-// Stored are the results of a directory.
 type Stored[R Results[R]] struct {
 	Dir     suite.Dir
 	Results R

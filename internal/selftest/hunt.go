@@ -29,7 +29,6 @@ type NothingToPlayError struct {
 	Why    string // why the last one does not
 }
 
-// Error implements error.
 func (e *NothingToPlayError) Error() string { return "there is nothing to play with " + e.Mutant }
 
 // Play plays every trial until something kills its mutant or its seeds are over.

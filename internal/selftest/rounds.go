@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/internal/gallery"
 	"github.com/holdfast-go/holdfast/internal/suite"
 	"github.com/holdfast-go/holdfast/internal/suite/workers"
@@ -108,7 +109,6 @@ type UnknownMutantError struct {
 	Known []string
 }
 
-// Error implements error.
 func (e *UnknownMutantError) Error() string { return fmt.Sprintf("unknown mutant %q", e.Name) }
 
 // PickMutants finds mutants of the gallery by name; none means all.
@@ -117,10 +117,7 @@ func PickMutants(names []string) ([]gallery.Mutant, error) {
 	if len(names) == 0 {
 		return all, nil
 	}
-	var known []string
-	for _, m := range all {
-		known = append(known, m.Name)
-	}
+	known := english.Words(all, func(m gallery.Mutant) string { return m.Name })
 	var list []gallery.Mutant
 	for i, name := range names {
 		j := slices.Index(known, name)

@@ -188,7 +188,6 @@ func (d *diagram) chooseServers() {
 	slices.SortFunc(d.servers, func(a, b serverLane) int { return cmp.Or(Natural(a.node, b.node), cmp.Compare(a.key, b.key)) })
 }
 
-// shows reports whether an owner has a lane.
 func (d *diagram) shows(owner string) bool {
 	return slices.ContainsFunc(d.owners, func(l ownerLane) bool { return l.owner == owner })
 }

@@ -42,7 +42,6 @@ type LostUpdate struct {
 	Args  *history.Args
 }
 
-// NewFacts reads a history.
 func NewFacts(h *history.History) *Facts {
 	f := &Facts{History: h, Ops: make(map[int64]*Operation, len(h.Events)/3), OwnersOf: map[string][]string{}, ClientOf: map[string]string{}, roleOf: map[string]string{}, Faults: h.Strikes()}
 	if len(h.Events) > 0 {
@@ -144,7 +143,6 @@ func (f *Facts) findHandoffs() {
 	}
 }
 
-// strikeOf is the strike that an event of a history records.
 func (f *Facts) strikeOf(x *history.FaultEvent) *history.Strike {
 	return f.Faults[slices.IndexFunc(f.Faults, func(s *history.Strike) bool { return s.FaultEvent == x })]
 }
@@ -210,7 +208,6 @@ func (f *Facts) NameOf(client, owner string) string {
 	return f.roleOf[owner] + english.Name(owner)
 }
 
-// Holder names the holder that a server stores.
 func (f *Facts) Holder(stored string) string { return f.NameOf("", stored) }
 
 // HoldersAfter are the holders that a server has after a change of one of the holds that

@@ -168,10 +168,7 @@ func Narrate(h *history.History) []string {
 	for i := range h.Events {
 		t.out = nil
 		t.event(&h.Events[i])
-		var parts []string
-		for _, s := range t.out {
-			parts = append(parts, s.Text)
-		}
+		parts := english.Words(t.out, func(s Sentence) string { return s.Text })
 		texts[i] = strings.Join(parts, " ")
 	}
 	return texts

@@ -136,7 +136,6 @@ func Gone(list []locks.Known, runs []results.Run) []locks.Known {
 	})
 }
 
-// shows reports whether a run shows a known violation.
 func shows(r results.Run, k locks.Known) bool {
 	if !k.Of(r.Scenario, r.Column()) {
 		return false

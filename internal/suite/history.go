@@ -93,7 +93,6 @@ func UnlessInterrupted[T any](ctx context.Context, work func() (T, error)) (T, e
 // DamagedError reports a gzipped history that cannot be unpacked.
 type DamagedError struct{ err error }
 
-// Error implements error.
 func (e *DamagedError) Error() string {
 	if errors.Is(e.err, io.ErrUnexpectedEOF) {
 		return "the gzip data is cut off"
@@ -101,7 +100,6 @@ func (e *DamagedError) Error() string {
 	return "the gzip data is damaged: " + e.err.Error()
 }
 
-// Unwrap returns the error of the unpacking.
 func (e *DamagedError) Unwrap() error { return e.err }
 
 // Decode reads a history of size bytes from r; name is for errors. The size is -1
@@ -129,7 +127,6 @@ func Decode(name string, size int64, decode func(io.Reader) (*history.History, e
 	return nil, fmt.Errorf("read %s: %w", name, err)
 }
 
-// isGzipped reports whether what follows is gzipped.
 func isGzipped(in *bufio.Reader) bool {
 	magic, err := in.Peek(2)
 	return err == nil && magic[0] == 0x1f && magic[1] == 0x8b

@@ -76,7 +76,6 @@ var kinds = map[string]player{"": playRun}
 // Packages call it in init.
 func RegisterKind(name string, p player) { kinds[name] = p }
 
-// PlayJob plays one job.
 func PlayJob(j Job, g Guard) Answer {
 	a := Answer{ID: j.ID, Run: j.Run("sim")}
 	play, known := kinds[j.Kind]
@@ -143,10 +142,7 @@ func (a *Answer) Play(j Job, g Guard, player func(*scenarios.Scenario, *locks.Lo
 // valid.
 type StoreError struct{ Err error }
 
-// Error implements error.
 func (e *StoreError) Error() string { return e.Err.Error() }
-
-// Unwrap returns the error of the writing.
 func (e *StoreError) Unwrap() error { return e.Err }
 
 // Once plays the scenario of a job with a lock once, and judges the history. It compares

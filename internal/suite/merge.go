@@ -33,7 +33,6 @@ type RunID struct {
 	seed                        uint64
 }
 
-// IDOf identifies a run.
 func IDOf(r *results.Run) RunID { return RunID{r.Scenario, r.Lock, r.World, r.User, r.Seed} }
 
 // String names the run in a message.

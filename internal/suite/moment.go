@@ -21,7 +21,6 @@ type Moment struct {
 // MomentError reports a text that is no moment, or no moment of a run.
 type MomentError struct{ msg, Hint string }
 
-// Error implements error.
 func (e *MomentError) Error() string { return e.msg }
 
 const momentHint = "give a line of the history (12), an operation (op 12) or a time (12.5s)"

@@ -28,7 +28,6 @@ func IsFile(arg string) bool {
 // TwiceError reports two sources with one name.
 type TwiceError struct{ Name, First, Second string }
 
-// Error implements error.
 func (e *TwiceError) Error() string {
 	return fmt.Sprintf("scenario %s is given twice (%s and %s)", e.Name, e.First, e.Second)
 }
@@ -55,7 +54,6 @@ func Pick(args []string) ([]Source, error) {
 	return list, checkOnce(list)
 }
 
-// BuiltIn is the built-in scenario of a name.
 func BuiltIn(name string) (Source, error) {
 	text, err := scenarios.Source(name)
 	if err != nil {
@@ -64,7 +62,6 @@ func BuiltIn(name string) (Source, error) {
 	return parseSource(name+".yaml", text)
 }
 
-// ReadSource reads a scenario from a file.
 func ReadSource(file string) (Source, error) {
 	text, err := scenarios.ReadSource(file)
 	if err != nil {
@@ -165,7 +162,6 @@ func (p *Plan) Add(s Source, with []*locks.Lock, seed uint64) error {
 // NothingError reports that no scenario applies to any of the locks.
 type NothingError struct{ Skipped []results.Skip }
 
-// Error implements error.
 func (*NothingError) Error() string { return "there is nothing to run" }
 
 // Reasons returns the reasons of the first skips.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-go/holdfast/checker/history"
+	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/internal/play"
 	"github.com/holdfast-go/holdfast/internal/version"
 	"github.com/holdfast-go/holdfast/reports/results"
@@ -54,7 +55,6 @@ func (r Replayed) Words() string {
 // NotReplayableError reports a run that cannot be replayed from its directory.
 type NotReplayableError struct{ Run results.Run }
 
-// Error implements error.
 func (e *NotReplayableError) Error() string {
 	if e.Run.Test != "" {
 		return fmt.Sprintf("%s with %s was played by a go test, which has the lock", e.Run.Scenario, e.Run.Lock)
@@ -197,10 +197,9 @@ const shownChoices = 8
 
 // Choices is a hint that lists runs to choose from.
 func Choices(runs []results.Run) string {
-	var all []string
-	for _, r := range runs {
-		all = append(all, fmt.Sprintf("--scenario %s --lock %s --seed %d", r.Scenario, r.Lock, r.Seed))
-	}
+	all := english.Words(runs, func(r results.Run) string {
+		return fmt.Sprintf("--scenario %s --lock %s --seed %d", r.Scenario, r.Lock, r.Seed)
+	})
 	if more := len(all) - shownChoices; more > 0 {
 		all = append(all[:shownChoices], fmt.Sprintf("or one of %d more", more))
 	}

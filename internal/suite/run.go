@@ -103,7 +103,6 @@ func (p Plan) results(o Outcome) results.Results {
 	return res
 }
 
-// write writes the results and the report.
 func (p Plan) write(dir Dir, res results.Results) error {
 	if dir == "" {
 		return nil
@@ -160,25 +159,18 @@ func (o Outcome) failure() error {
 // DirError reports that [Run] cannot use the run directory, and has played nothing.
 type DirError struct{ Err error }
 
-// Error implements error.
 func (e *DirError) Error() string { return e.Err.Error() }
-
-// Unwrap returns the reason.
 func (e *DirError) Unwrap() error { return e.Err }
 
 // WorldError reports that a world could not play.
 type WorldError struct{ Err error }
 
-// Error implements error.
 func (e *WorldError) Error() string { return e.Err.Error() }
-
-// Unwrap returns the error of the world.
 func (e *WorldError) Unwrap() error { return e.Err }
 
 // DefectsError reports runs that are worthless through defects of holdfast itself.
 type DefectsError struct{ Defects []string }
 
-// Error implements error.
 func (e *DefectsError) Error() string {
 	return "a defect of holdfast: " + strings.Join(e.Defects, "\na defect of holdfast: ")
 }

@@ -143,7 +143,6 @@ func (d Dir) WriteScenario(name string, source []byte) error {
 	return disk.Bytes(d.File("scenarios", name+".yaml"), source)
 }
 
-// WriteResults writes the verdicts.
 func (d Dir) WriteResults(res results.Results) error {
 	return disk.File(d.File("results.json"), func(w io.Writer) error { return results.JSON(w, res) })
 }

@@ -39,5 +39,4 @@ func Round(ctx context.Context, r Runner, jobs []Job) ([]Answer, error) {
 // process that played it from outside.
 type KilledError struct{ What string }
 
-// Error implements error.
 func (e *KilledError) Error() string { return e.What }

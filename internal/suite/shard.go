@@ -2,6 +2,7 @@ package suite
 
 import (
 	"fmt"
+	"github.com/holdfast-go/holdfast/internal/english"
 	"strconv"
 	"strings"
 )
@@ -39,9 +40,6 @@ func (s Shard) Seed(first uint64, n int) uint64 { return first + uint64(s.Index-
 
 // MissingShards lists the missing ones of several shards.
 func MissingShards(missing []int, of int) string {
-	var words []string
-	for _, shard := range missing {
-		words = append(words, strconv.Itoa(shard))
-	}
+	words := english.Words(missing, func(shard int) string { return strconv.Itoa(shard) })
 	return fmt.Sprintf("of %d shards these are missing or not complete: %s", of, strings.Join(words, ", "))
 }

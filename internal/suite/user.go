@@ -13,10 +13,8 @@ import (
 // BothUsers plays a lock with a careful and with a careless user.
 const BothUsers = "both"
 
-// UserChoices are the values of --user.
 func UserChoices() []string { return []string{history.Careful, history.Careless, BothUsers} }
 
-// CheckUsers says that a choice of users is none.
 func CheckUsers(choice string) error {
 	switch choice {
 	case history.Careful, history.Careless, BothUsers:

@@ -34,7 +34,6 @@ type Progress interface {
 // Show begins to show the progress of a number of jobs. The nil Show shows nothing.
 type Show func(jobs int) Progress
 
-// Begin begins to show the progress.
 func (s Show) Begin(jobs int) Progress {
 	if s == nil {
 		return unseen{}
@@ -50,12 +49,12 @@ func (unseen) Step()      {}
 func (unseen) Done()      {}
 
 // Sim is the world in virtual time, with the built-in locks.
+// It implements [World].
 type Sim struct {
 	Runner   Runner // plays the jobs; by default [Here]
 	Progress Show
 }
 
-// Locks implements [World].
 func (Sim) Locks(_ context.Context, names []string) ([]*locks.Lock, error) {
 	var all []*locks.Lock
 	names, err := LockNames(names, nil)
@@ -98,13 +97,9 @@ type UnknownLockError struct {
 	Err    error
 }
 
-// Error implements error.
 func (e *UnknownLockError) Error() string { return e.Err.Error() }
-
-// Unwrap returns the error of the search.
 func (e *UnknownLockError) Unwrap() error { return e.Err }
 
-// Lacks implements [World].
 func (Sim) Lacks(*scenarios.Scenario, *locks.Lock) (string, error) { return "", nil }
 
 // resampled is the number of runs that Holdfast plays twice, to check that they are

@@ -87,7 +87,6 @@ func edited(m line, when bool, edit func()) []line {
 	return keep(m)
 }
 
-// having edits answers that have a field.
 func having(field string, edit func(line)) func(line) []line {
 	return func(m line) []line { return edited(m, m[field] != nil, func() { edit(m) }) }
 }

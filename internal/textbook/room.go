@@ -40,7 +40,6 @@ func (r *room) leave(ctx context.Context, script *redis.Script) error {
 	return nil
 }
 
-// ownerOf is the owner of a hold.
 func ownerOf(hold string) string {
 	owner, _, _ := strings.Cut(hold, "#")
 	return owner

@@ -137,6 +137,7 @@ func (r *Renewer) drop(h *hold) {
 	}
 }
 
+// setPXRenew implements [lock.Locker].
 type setPXRenew struct {
 	Spin
 	renewer *Renewer
@@ -156,13 +157,11 @@ func (r *Renewer) NewLock(name, owner string, o Options) lock.Locker {
 	return l
 }
 
-// Lock implements [lock.Locker].
 func (l *setPXRenew) Lock(ctx context.Context, opts ...lock.AcquireOption) (lock.Grant, error) {
 	g, err := l.Spin.Lock(ctx, opts...)
 	return l.granted(g, err, opts)
 }
 
-// TryLock implements [lock.Locker].
 func (l *setPXRenew) TryLock(ctx context.Context, opts ...lock.AcquireOption) (lock.Grant, error) {
 	g, err := l.Spin.TryLock(ctx, opts...)
 	return l.granted(g, err, opts)

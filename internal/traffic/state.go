@@ -30,7 +30,6 @@ type NodeState struct {
 	Replicas    []ReplicaState `json:"replicas,omitempty"`    // that are connected
 }
 
-// KeyState is a key and its value.
 type KeyState struct {
 	Key   string         `json:"key"`
 	Value keyspace.Value `json:"value"`
@@ -39,7 +38,6 @@ type KeyState struct {
 	TTL time.Duration `json:"ttl"`
 }
 
-// ChannelState is a channel with a subscriber.
 type ChannelState struct {
 	Name        string `json:"name"`
 	Subscribers int    `json:"subscribers"`

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/internal/redis/keyspace"
 	"github.com/holdfast-go/holdfast/internal/redis/resp"
 )
@@ -54,7 +55,6 @@ func Short(s string, n int) string {
 	return strings.ToValidUTF8(s[:n-3], "") + "..."
 }
 
-// ReplyText is a reply, in a line.
 func ReplyText(frame []byte) string {
 	v, err := resp.Parse(frame)
 	if err != nil {
@@ -98,9 +98,6 @@ func ValueText(v keyspace.Value) string {
 	default:
 		return Short(v.Type+" ["+v.String()+"]", longestText)
 	}
-	var all []string
-	for _, f := range slices.Sorted(maps.Keys(v.Hash)) {
-		all = append(all, Word(f)+": "+Word(v.Hash[f]))
-	}
+	all := english.Words(slices.Sorted(maps.Keys(v.Hash)), func(f string) string { return Word(f) + ": " + Word(v.Hash[f]) })
 	return Short("{"+strings.Join(all, ", ")+"}", longestText)
 }

@@ -39,11 +39,7 @@ func JSONSchema() []byte {
 }
 
 func propertyNames() []string {
-	var names []string
-	for _, p := range checker.Properties() {
-		names = append(names, string(p.Name))
-	}
-	return names
+	return english.Words(checker.Properties(), func(p checker.PropertyInfo) string { return string(p.Name) })
 }
 
 // JSON writes results as one document that [JSONSchema] accepts. The same results

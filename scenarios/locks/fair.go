@@ -33,6 +33,7 @@ func openGroup(needed int, newGroup func(lock.GroupOptions, ...lock.Member) *loc
 
 // callSession is the session of a lock whose calls are its owners. It has a client of each
 // server for each thread, so that the owner of a thread's calls always has the same name.
+// It implements [Session] and [Leaver].
 type callSession struct {
 	env     Environment
 	make    func(clients []*lock.Client, name, thread string) lock.Locker
@@ -53,7 +54,6 @@ func (s *callSession) id(thread string) string { return s.env.Process + "/" + th
 // a call that is being taken back keeps its number.
 func (s *callSession) Identity(thread string) string { return s.id(thread) + "::" }
 
-// Locker implements [Session].
 func (s *callSession) Locker(name, thread string) lock.Locker {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -90,7 +90,6 @@ func newClients(e Environment, id, stream string, opts ...lock.Option) ([]*lock.
 	return clients, nil
 }
 
-// Close implements [Session].
 func (s *callSession) Close() error {
 	var errs []error
 	for _, clients := range s.refuse() {
@@ -99,7 +98,6 @@ func (s *callSession) Close() error {
 	return errors.Join(errs...)
 }
 
-// Shutdown implements [Leaver].
 func (s *callSession) Shutdown(ctx context.Context) error {
 	all := s.refuse()
 	errs := make([]error, len(all))
@@ -133,6 +131,7 @@ func (l failedLocker) TryLock(context.Context, ...lock.AcquireOption) (lock.Gran
 func (l failedLocker) Unlock(context.Context) (int, error) { return 0, l.err }
 
 // fairLocker keeps the hold of one owner.
+// It implements [lock.Locker], [lock.Extender] and [lock.LostNotifier].
 type fairLocker struct {
 	lock *lock.FairLock
 	mu   sync.Mutex
@@ -144,12 +143,10 @@ var (
 	_ lock.Extender     = (*fairLocker)(nil)
 )
 
-// Lock implements [lock.Locker].
 func (l *fairLocker) Lock(ctx context.Context, opts ...lock.AcquireOption) (lock.Grant, error) {
 	return l.took(l.lock.Acquire(ctx, opts...))
 }
 
-// TryLock implements [lock.Locker].
 func (l *fairLocker) TryLock(ctx context.Context, opts ...lock.AcquireOption) (lock.Grant, error) {
 	return l.took(l.lock.Acquire(ctx, append([]lock.AcquireOption{lock.Wait(0)}, opts...)...))
 }
@@ -171,7 +168,6 @@ func (l *fairLocker) current() *lock.Hold {
 	return l.hold
 }
 
-// Unlock implements [lock.Locker].
 func (l *fairLocker) Unlock(ctx context.Context) (int, error) {
 	h := l.current()
 	if h == nil {
@@ -186,7 +182,6 @@ func (l *fairLocker) Unlock(ctx context.Context) (int, error) {
 	return 0, err
 }
 
-// Extend implements [lock.Extender].
 func (l *fairLocker) Extend(ctx context.Context, d time.Duration) error {
 	if h := l.current(); h != nil {
 		return h.Extend(ctx, d)
@@ -194,7 +189,6 @@ func (l *fairLocker) Extend(ctx context.Context, d time.Duration) error {
 	return lock.ErrNotHeld
 }
 
-// Lost implements [lock.LostNotifier].
 func (l *fairLocker) Lost() <-chan struct{} {
 	if h := l.current(); h != nil {
 		return h.Lost()

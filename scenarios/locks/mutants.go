@@ -41,7 +41,6 @@ func fairQueue() (*Lock, error) {
 	return &s, nil
 }
 
-// fairBase is the base of the fair lock.
 const fairBase = "set-px-lua"
 
 // mutantOf returns a mutant as a lock under test.

@@ -26,7 +26,6 @@ func newThirdParty(d Description, open func(Environment) (Session, error)) (*Loc
 	return fromDescription(&d, open), nil
 }
 
-// fromDescription is the lock that d describes.
 func fromDescription(d *Description, open func(Environment) (Session, error)) *Lock {
 	return &Lock{
 		name: d.Name, summary: d.Summary, Groups: d.Groups(), quorum: d.Quorum, Claims: d.Claims,
@@ -50,7 +49,6 @@ func (s *Lock) Key(name string) string {
 	return s.ThirdParty.KeyOf(name)
 }
 
-// numbers are the numbers of the lock's terms.
 func (d *Description) numbers(s Setting) history.Terms {
 	t := history.Terms{
 		RenewEvery: int64(d.RenewEvery * float64(s.Lease)), LeaseUnit: d.LeaseUnitNS, LeaseMin: d.LeaseMinNS, LeaseSlack: d.LeaseSlackNS,

@@ -93,6 +93,7 @@ func (s *doSession) end() {
 }
 
 // doLocker makes an acquire and its release out of one call of Do.
+// It implements [lock.Locker], [lock.Extender] and [lock.LostNotifier].
 type doLocker struct {
 	client *lock.Client
 	name   string
@@ -101,7 +102,6 @@ type doLocker struct {
 	call *doCall // nil without a hold
 }
 
-// doCall is a call of Do.
 type doCall struct {
 	hold  *lock.Hold
 	leave chan struct{} // closed when the work is over
@@ -109,7 +109,6 @@ type doCall struct {
 	over  bool          // Do has returned
 }
 
-// Lock implements [lock.Locker].
 func (l *doLocker) Lock(ctx context.Context, opts ...lock.AcquireOption) (lock.Grant, error) {
 	d := &doCall{leave: make(chan struct{}), done: make(chan error, 1)}
 	granted := make(chan *lock.Hold, 1)
@@ -131,7 +130,6 @@ func (l *doLocker) Lock(ctx context.Context, opts ...lock.AcquireOption) (lock.G
 	return lock.Grant{Count: 1, Token: d.hold.Token()}, nil
 }
 
-// TryLock implements [lock.Locker].
 func (l *doLocker) TryLock(ctx context.Context, opts ...lock.AcquireOption) (lock.Grant, error) {
 	return l.Lock(ctx, append([]lock.AcquireOption{lock.Wait(0)}, opts...)...)
 }
@@ -174,7 +172,6 @@ func (l *doLocker) Unlock(ctx context.Context) (remaining int, err error) {
 	return 0, err
 }
 
-// Extend implements [lock.Extender].
 func (l *doLocker) Extend(ctx context.Context, d time.Duration) error {
 	if call := l.current(); call != nil {
 		return call.hold.Extend(ctx, d)
@@ -182,7 +179,6 @@ func (l *doLocker) Extend(ctx context.Context, d time.Duration) error {
 	return lock.ErrNotHeld
 }
 
-// Lost implements [lock.LostNotifier].
 func (l *doLocker) Lost() <-chan struct{} {
 	if call := l.current(); call != nil {
 		return call.hold.Lost()

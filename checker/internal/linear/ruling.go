@@ -1,8 +1,6 @@
 package linear
 
-import (
-	"fmt"
-)
+import "fmt"
 
 // Ruling is an answer with its reason.
 type Ruling struct {

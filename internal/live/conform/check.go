@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
 
@@ -30,11 +31,7 @@ func (o Options) choose(checks []check) []check {
 
 // Names lists the names of all checks.
 func Names() []string {
-	var names []string
-	for _, c := range slices.Concat(workerChecks(nil), quickChecks, leaseChecks, lastChecks) {
-		names = append(names, c.name)
-	}
-	return names
+	return english.Words(slices.Concat(workerChecks(nil), quickChecks, leaseChecks, lastChecks), func(c check) string { return c.name })
 }
 
 // lacking is the first claim that a check needs and the lock does not make, ""

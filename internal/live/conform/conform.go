@@ -49,7 +49,6 @@ const (
 	DefaultPatience = 10 * time.Second
 )
 
-// Status is the outcome of a check.
 type Status string
 
 // The outcomes of a check.
@@ -60,7 +59,6 @@ const (
 	NotTried   Status = "not tried"   // what it needs has failed
 )
 
-// Result is the result of one check.
 type Result struct {
 	Check  string `json:"check"`
 	Status Status `json:"status"`
@@ -71,7 +69,6 @@ type Result struct {
 	Contract string `json:"contract"`
 }
 
-// LockReport has the results for one lock.
 type LockReport struct {
 	Name    string   `json:"name"`
 	Version string   `json:"version,omitempty"`
@@ -85,7 +82,6 @@ type Report struct {
 	Locks  []LockReport `json:"locks"`
 }
 
-// Count is the number of checks with a status.
 func (r Report) Count(s Status) int {
 	return len(slices.DeleteFunc(r.all(), func(one Result) bool { return one.Status != s }))
 }

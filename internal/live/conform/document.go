@@ -2,7 +2,6 @@ package conform
 
 const documentSchema = "holdfast-adapter-check/1"
 
-// Document is a report as JSON.
 type Document struct {
 	Schema  string   `json:"schema"`
 	Version string   `json:"version"`
@@ -19,7 +18,6 @@ type Summary struct {
 	NotTried   int `json:"not_tried"`
 }
 
-// Document is the report as JSON, of a command.
 func (r Report) Document(version string, command []string) Document {
 	return Document{documentSchema, version, command, r, r.summary()}
 }

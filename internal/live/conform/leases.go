@@ -1,8 +1,6 @@
 package conform
 
-import (
-	"time"
-)
+import "time"
 
 // tryLease lets a process die with a hold.
 func tryLease(t *trial) {

@@ -17,7 +17,6 @@ type Page struct {
 	err  error // of writing
 }
 
-// NewPage prints to w.
 func NewPage(w io.Writer) *Page { return &Page{w: w} }
 
 func (p *Page) printf(format string, args ...any) {

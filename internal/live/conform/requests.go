@@ -1,8 +1,6 @@
 package conform
 
-import (
-	"encoding/json"
-)
+import "encoding/json"
 
 func tryAcquire(t *trial) {
 	for _, p := range []*player{t.first(), t.second()} {

@@ -72,7 +72,6 @@ func (t *trial) send(p *player, m message) *asked {
 	return &asked{Asked: a, to: p, do: do, sent: time.Now()}
 }
 
-// within awaits an answer.
 func (t *trial) within(d time.Duration, r *asked) answer {
 	ctx, cancel := context.WithTimeout(t.ctx, d)
 	defer cancel()

@@ -63,7 +63,6 @@ func (d *RunDir) Make(name string) (string, error) {
 	return path, nil
 }
 
-// Remove removes the directory with its contents.
 func (d *RunDir) Remove() error {
 	return errors.Join(os.RemoveAll(d.Path), d.lock.Close())
 }

@@ -217,7 +217,6 @@ func (l *Link) WithholdRequest() (release func(), err error) {
 // its acceptance, as if the server did not listen.
 func (l *Link) Refuse() (allow func()) { return l.refusals.Refuse() }
 
-// Connections counts the open connections.
 func (l *Link) Connections() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()

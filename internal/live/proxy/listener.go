@@ -40,7 +40,6 @@ func Listen(server func() string, link Finder, greet Greeting) (*Listener, error
 	return l, nil
 }
 
-// Addr is the address that it listens on.
 func (l *Listener) Addr() *net.TCPAddr { return l.listener.Addr().(*net.TCPAddr) }
 
 func (l *Listener) accept() {

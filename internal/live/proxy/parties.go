@@ -13,7 +13,6 @@ type Parties struct {
 // address.
 type connection struct{ server, addr string }
 
-// NewParties returns an empty map.
 func NewParties() *Parties { return &Parties{from: map[connection]string{}} }
 
 // add must come before any data of the connection.

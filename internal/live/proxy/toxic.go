@@ -12,6 +12,7 @@ import (
 // carrier is our only toxic in toxiproxy's registry: it delegates to the toxic
 // that it carries. toxiproxy makes toxics from JSON, by the name of their type,
 // while a toxic of package faults is a value with a state.
+// It implements [toxics.Toxic], [toxics.CleanupToxic] and [toxics.StatefulToxic].
 type carrier struct{ toxic toxics.Toxic }
 
 const carrierType = "holdfast"
@@ -59,10 +60,8 @@ func (c *carrier) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Pipe implements [toxics.Toxic].
 func (c *carrier) Pipe(stub *toxics.ToxicStub) { c.toxic.Pipe(stub) }
 
-// Cleanup implements [toxics.CleanupToxic].
 func (c *carrier) Cleanup(stub *toxics.ToxicStub) {
 	if t, ok := c.toxic.(toxics.CleanupToxic); ok {
 		t.Cleanup(stub)
@@ -77,7 +76,6 @@ func (c *carrier) Cleanup(stub *toxics.ToxicStub) {
 	}
 }
 
-// NewState implements [toxics.StatefulToxic].
 func (c *carrier) NewState() any {
 	if t, ok := c.toxic.(toxics.StatefulToxic); ok {
 		return t.NewState()

@@ -26,7 +26,6 @@ const (
 	Miniredis = "miniredis"
 )
 
-// Name is the name of the backend in results.
 func (b Backend) Name() string {
 	if b.External != nil {
 		return "own"

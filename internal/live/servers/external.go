@@ -205,9 +205,7 @@ func (p *place) compareClocks(ctx context.Context, c *redis.Client) error {
 
 // Groups is the number of independent primaries; in a cluster, of those that share
 // its slots.
-func (o *External) Groups() int { return len(o.groups) }
-
-// Cluster reports whether they are a cluster.
+func (o *External) Groups() int   { return len(o.groups) }
 func (o *External) Cluster() bool { return o.kind == kindCluster }
 
 // Replicas is the least number of online replicas among the primaries of the first

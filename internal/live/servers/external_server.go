@@ -65,7 +65,6 @@ func (srv *Server) announced() []string {
 	return []string{srv.door.Addr().String()}
 }
 
-// master is the Sentinels' name of a group.
 func (s *Servers) master(group int) string {
 	if s.external() != nil {
 		return s.external().master

@@ -8,7 +8,6 @@ import (
 	"time"
 )
 
-// LogLine is a line of a server's log.
 type LogLine struct {
 	Server string
 	At     time.Time // the true time, to the millisecond

@@ -63,13 +63,10 @@ func (srv *Server) observing() Observer {
 	return srv.observer
 }
 
-// IsExternal reports whether the server is an external one.
 func (srv *Server) IsExternal() bool { return srv.external != nil }
 
 // Miniredis reports whether the server itself reports its requests.
 func (srv *Server) Miniredis() bool { return srv.world.opts.Backend.mini() }
-
-// InCluster reports whether the server is a node of a cluster.
 func (srv *Server) InCluster() bool { return srv.world.opts.Cluster }
 
 // TellsEvents reports whether the server publishes the events of its keys.

@@ -17,17 +17,13 @@ import (
 	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
 
-// AdapterError says what is wrong with an adapter, or with its command.
 type AdapterError struct {
 	Command string
 	Hint    string // may be empty
 	err     error
 }
 
-// Error implements error.
 func (e *AdapterError) Error() string { return fmt.Sprintf("adapter %s: %v", e.Command, e.err) }
-
-// Unwrap returns what went wrong.
 func (e *AdapterError) Unwrap() error { return e.err }
 
 // Command is the command of an adapter: its words, or all of it in one, which

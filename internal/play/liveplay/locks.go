@@ -7,13 +7,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/internal/live/servers"
 	"github.com/holdfast-go/holdfast/internal/suite"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
 
-// Lock is a lock to play against.
 type Lock struct {
 	Lock     *locks.Lock
 	version  string   // of a lock that is not built in
@@ -71,17 +71,12 @@ func (w *World) Lacks(s *scenarios.Scenario, l *locks.Lock) (string, error) {
 	return reason, nil
 }
 
-// lock is a lock that [World.Locks] has found.
 func (w *World) lock(name string) Lock {
 	return w.locks[slices.IndexFunc(w.locks, func(l Lock) bool { return l.Lock.Name() == name })]
 }
 
 func namesOf(locks []Lock) []string {
-	var names []string
-	for _, l := range locks {
-		names = append(names, l.Lock.Name())
-	}
-	return names
+	return english.Words(locks, func(l Lock) string { return l.Lock.Name() })
 }
 
 func has(locks []Lock, name string) bool { return slices.Contains(namesOf(locks), name) }
@@ -122,7 +117,6 @@ func mixLocks(first, second string, others []Lock) (Lock, error) {
 	}, nil
 }
 
-// AdapterLocks are the locks of adapters.
 func AdapterLocks(ctx context.Context, adapters []string, start time.Duration) ([]Lock, error) {
 	var all []Lock
 	for _, a := range adapters {

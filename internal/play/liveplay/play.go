@@ -112,7 +112,6 @@ func PlayLive(ctx context.Context, s *scenarios.Scenario, l *locks.Lock, seed ui
 	return &play.Played{History: &history.History{Header: r.Header(version), Events: r.Rec.Events}, Took: r.Took, Disturbed: run.late > bearable(s.Scale)}, nil
 }
 
-// liveRun is a run in the real world.
 type liveRun struct {
 	*play.Run
 	opts    Live
@@ -257,7 +256,6 @@ func (l *liveRun) changed(c keyspace.Change) {
 	}
 }
 
-// startClient starts the process of client n and opens the lock in it.
 func (l *liveRun) startClient(ctx context.Context, n int) (*processes.Process, *remoteSession, error) {
 	name := party.Client(n)
 	access, err := l.world.Access(name)
@@ -314,7 +312,6 @@ func (l *liveRun) watchExit(p *processes.Process) {
 	}
 }
 
-// addLogs adds the servers' logs to the history.
 func (l *liveRun) addLogs() error {
 	lines, err := l.world.LogLines()
 	if err != nil {

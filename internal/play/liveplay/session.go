@@ -8,14 +8,13 @@ import (
 )
 
 // remoteSession is a lock under test in a separate client process.
+// It implements [locks.Session], [locks.Sharer] and [locks.Leaver].
 type remoteSession struct{ process *adapter.Conversation }
 
-// Locker implements [locks.Session].
 func (s *remoteSession) Locker(name, thread string) lock.Locker {
 	return s.process.Locker(name, thread)
 }
 
-// SharedLocker implements [locks.Sharer].
 func (s *remoteSession) SharedLocker(name, thread string) lock.Locker {
 	return s.process.SharedLocker(name, thread)
 }
@@ -29,10 +28,8 @@ func (s *remoteSession) Identity(thread string) string {
 	return id
 }
 
-// Shutdown implements [locks.Leaver].
 func (s *remoteSession) Shutdown(ctx context.Context) error { return s.process.Shutdown(ctx) }
 
-// Close implements [locks.Session].
 func (s *remoteSession) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), endLimit)
 	defer cancel()

@@ -44,7 +44,6 @@ type World struct {
 	locks []Lock // those of [World.Locks]
 }
 
-// playing is the play of jobs in a world.
 type playing struct {
 	*World
 	servers  serversDir

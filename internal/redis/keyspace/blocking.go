@@ -24,7 +24,6 @@ var (
 	timeoutLast  = []string{"BLPOP", "BRPOP", "BRPOPLPUSH", "BLMOVE", "BZPOPMIN", "BZPOPMAX"}
 )
 
-// MayWait says whether a request may wait for others.
 func MayWait(args []string) bool {
 	cmd := strings.ToUpper(args[0])
 	return slices.Contains(timeoutFirst, cmd) || slices.Contains(timeoutLast, cmd) || blockOption(cmd, args) > 0

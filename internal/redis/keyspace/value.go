@@ -25,7 +25,6 @@ type Value struct {
 	ExpireAt time.Time `json:"expire_at,omitzero"` // on the server's clock; zero for never
 }
 
-// Entry is an entry of a stream.
 type Entry struct {
 	ID     string   `json:"id"`
 	Fields []string `json:"fields"` // names and values in turn
@@ -33,7 +32,6 @@ type Entry struct {
 
 func (e Entry) equal(o Entry) bool { return e.ID == o.ID && slices.Equal(e.Fields, o.Fields) }
 
-// Exists reports whether there is a value.
 func (v Value) Exists() bool { return v.Type != "" }
 
 // Equal reports whether v and w are the same, the moment of expiry included.

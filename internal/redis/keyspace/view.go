@@ -15,7 +15,6 @@ type View struct {
 	keys map[string]Value
 }
 
-// NewView returns a view of keys with their values.
 func NewView(name string, now time.Time, keys map[string]Value) View {
 	return View{Name: name, Now: now, keys: keys}
 }
@@ -49,7 +48,6 @@ func (v View) Score(key, member string) float64 {
 // End is the moment at which a key expires, by the clock of the server; zero for never.
 func (v View) End(key string) time.Time { return v.keys[key].ExpireAt }
 
-// Hold is a hold that a server has.
 type Hold struct {
 	// Owner is the value that stands for the owner.
 	Owner string

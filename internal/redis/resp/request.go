@@ -6,7 +6,6 @@ import (
 	"fmt"
 )
 
-// ReadRequest reads one command with its arguments.
 func ReadRequest(in *bufio.Reader) ([]string, error) {
 	frame, err := readFrame(in)
 	if err != nil {

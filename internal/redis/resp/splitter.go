@@ -13,7 +13,6 @@ type Splitter struct {
 	begun   []byte // of a frame that is not kept
 }
 
-// Verdict is the fate of a frame.
 type Verdict int
 
 const (

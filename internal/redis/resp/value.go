@@ -23,7 +23,6 @@ type Value struct {
 	Items []Value // of an array, a set or a push; a map's keys and values in turn
 }
 
-// Error is an error that a server answers.
 type Error string
 
 func (e Error) Error() string { return string(e) }

@@ -12,7 +12,6 @@ import (
 	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
 
-// Array has the workloads of a lock.
 type Array struct {
 	Rows []*scenarios.Scenario
 	// Covered is the number of pairs of values that some row has, of Pairs that any row
@@ -289,7 +288,6 @@ func (b *builder) giveUp(r row, why string, a *Array) {
 	}
 }
 
-// scenario is the workload of a row with its fault.
 func (b *builder) scenario(r row, n int) *scenarios.Scenario {
 	s := &scenarios.Scenario{
 		Name:      fmt.Sprintf("crossed-%d", n),

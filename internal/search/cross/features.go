@@ -14,7 +14,6 @@ import (
 	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
 
-// ms is a millisecond of a scenario.
 const ms = faults.Duration(time.Millisecond)
 
 // The times of the workloads. None is a multiple of another, or of a timeout that locks
@@ -57,7 +56,6 @@ func rivals(s *scenarios.Scenario, change func(*scenarios.Override)) {
 	}
 }
 
-// work are the features of a workload.
 var work = []feature{
 	{"owners", []value{
 		{name: "one", put: plain},

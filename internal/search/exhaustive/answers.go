@@ -48,7 +48,6 @@ func estimate(done, of int, spent time.Duration) string {
 	return fmt.Sprintf("placing: %d of %s, %.0f/s, about %s left", done, english.Count(of, "run"), float64(done)/spent.Seconds(), english.Span(left))
 }
 
-// take takes in what a run has shown.
 func (r *Results) take(w *workload, p Placement, name string, n int, out seen) {
 	runs := Runs{Played: 1}
 	if out.Missed {

@@ -91,13 +91,8 @@ func fair(l *locks.Lock) bool          { return l.Claims.Fairness }
 func severalOrFair(l *locks.Lock) bool { return l.Groups > 1 || fair(l) }
 func onOnePrimary(l *locks.Lock) bool  { return l.Groups < 2 }
 
-// Names are the names of all bases.
 func Names() []string {
-	var names []string
-	for _, b := range bases {
-		names = append(names, b.Name)
-	}
-	return names
+	return english.Words(bases, func(b Base) string { return b.Name })
 }
 
 // basesOf are the bases of single faults that a lock's claims allow, with each kind of
@@ -159,7 +154,6 @@ type BaseError struct {
 	Known      []string // the bases it has
 }
 
-// Error implements error.
 func (e *BaseError) Error() string {
 	return fmt.Sprintf("%s has no base %q: it has %s", e.Lock, e.Base, english.And(e.Known))
 }

@@ -7,19 +7,15 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/internal/search"
 )
 
-// About implements [search.Results].
 func (r Results) About() []search.Option {
-	var bases []string
-	for _, b := range r.Bases {
-		bases = append(bases, b.Name)
-	}
+	bases := english.Words(r.Bases, func(b BaseCounts) string { return b.Name })
 	return []search.Option{{Name: "lock", Value: r.Lock}, {Name: "depth", Value: r.Depth}, {Name: "vocabulary", Value: r.Faults}, {Name: "list of durations", Value: r.Durations}, {Name: "list of bases", Value: bases}}
 }
 
-// Parts implements [search.Results].
 func (r Results) Parts() []Results {
 	if len(r.Shards) > 0 {
 		return r.Shards
@@ -27,13 +23,9 @@ func (r Results) Parts() []Results {
 	return []Results{r}
 }
 
-// Played implements [search.Results].
 func (r Results) Played() int { return r.Done }
-
-// Whole implements [search.Results].
 func (r Results) Whole() bool { return !r.Interrupted }
 
-// Flaws implements [search.Results].
 func (r Results) Flaws() []string {
 	flaws := slices.Clone(r.Defects)
 	for _, d := range r.Audit.Differences {
@@ -42,7 +34,6 @@ func (r Results) Flaws() []string {
 	return flaws
 }
 
-// Exceeds implements [search.Results].
 func (r Results) Exceeds(longer Results) string {
 	a, b := r.Total(), longer.Total()
 	for _, f := range []struct {
@@ -59,7 +50,6 @@ func (r Results) Exceeds(longer Results) string {
 	return ""
 }
 
-// Check implements [search.Results].
 func (r Results) Check() error {
 	if where := negative(reflect.ValueOf(r)); where != "" {
 		return fmt.Errorf("the number %q is below 0", where)
@@ -107,7 +97,6 @@ func negative(v reflect.Value) string {
 	return ""
 }
 
-// Sum implements [search.Results].
 func (r Results) Sum(e search.Envelope, shards []Results) Results {
 	all := r
 	all.Envelope, all.Shards, all.Done, all.Commands, all.VirtualMS, all.WallMS = e, shards, 0, 0, 0, 0

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/internal/party"
 	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
@@ -56,10 +57,7 @@ func (p Placement) phase() string { return phase(p.Faults[len(p.Faults)-1].On) }
 
 // When describes the moments of the faults.
 func (p Placement) When() string {
-	var all []string
-	for _, f := range p.Faults {
-		all = append(all, f.Hazard()+" of "+strings.Join(f.Target, ", ")+" "+f.When())
-	}
+	all := english.Words(p.Faults, func(f faults.Spec) string { return f.Hazard() + " of " + strings.Join(f.Target, ", ") + " " + f.When() })
 	return strings.Join(all, "; then ")
 }
 
@@ -82,7 +80,6 @@ type shown struct {
 // rows are the placements that give the run.
 func (s *shown) rows() int { return max(1, len(s.rungs)) }
 
-// row is one of them.
 func (s *shown) row(i int) Placement {
 	if i == 0 {
 		return s.under

@@ -227,7 +227,6 @@ func seenIn(a suite.Answer, cells int) ([]seen, error) {
 	return *all, nil
 }
 
-// task is a unit that is played.
 type task struct {
 	unit
 	number  int  // among those that the shard counts, from 1; 0 where it is not of the shard

@@ -11,6 +11,7 @@ import (
 )
 
 // Results are the results of the faults of a lock, or of a shard of them.
+// It implements [search.Results].
 type Results struct {
 	search.Envelope
 	Lock  string `json:"lock"`

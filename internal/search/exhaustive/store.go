@@ -37,7 +37,6 @@ var Kind = search.Kind[Results]{
 	},
 }
 
-// Files implements [search.Results].
 func (r Results) Files() []string { return slices.Sorted(maps.Keys(r.files())) }
 
 // files are the files of the causes, with what is in them. It names them in the

@@ -91,7 +91,6 @@ const never = time.Duration(1<<63 - 1)
 // particulars matches the differences between two reasons of one class.
 var particulars = regexp.MustCompile(`[0-9]+(\.[0-9]+)?(ns|µs|ms|s|m|h)?`)
 
-// observe says what the verdicts on a run mean.
 func observe(s *scenarios.Scenario, h *history.History, verdicts map[checker.Property]checker.Verdict) seen {
 	var out seen
 	for _, c := range search.Of(s, h, verdicts) {

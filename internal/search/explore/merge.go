@@ -23,12 +23,10 @@ var Kind = search.Kind[Results]{
 	Copies:   copiesOf,
 }
 
-// About implements [search.Results].
 func (r Results) About() []search.Option {
 	return []search.Option{{Name: "lock", Value: r.Lock}, {Name: "seed", Value: r.Seed}, {Name: "number of runs", Value: r.Budget}, {Name: "vocabulary", Value: r.Vocabulary}}
 }
 
-// Parts implements [search.Results].
 func (r Results) Parts() []Results {
 	if len(r.Shards) > 0 {
 		return r.Shards
@@ -36,13 +34,8 @@ func (r Results) Parts() []Results {
 	return []Results{r}
 }
 
-// Played implements [search.Results].
-func (r Results) Played() int { return r.Runs }
-
-// Whole implements [search.Results].
-func (r Results) Whole() bool { return !r.Interrupted }
-
-// Flaws implements [search.Results].
+func (r Results) Played() int     { return r.Runs }
+func (r Results) Whole() bool     { return !r.Interrupted }
 func (r Results) Flaws() []string { return r.Defects }
 
 // Check implements [search.Results]. The key of a cause is the name of a file.
@@ -57,7 +50,6 @@ func (r Results) Check() error {
 	return nil
 }
 
-// Exceeds implements [search.Results].
 func (r Results) Exceeds(longer Results) string {
 	switch {
 	case r.Violated > longer.Violated:
@@ -79,7 +71,6 @@ func (r Results) Exceeds(longer Results) string {
 	return ""
 }
 
-// Sum implements [search.Results].
 func (r Results) Sum(e search.Envelope, shards []Results) Results {
 	t := NewTally(Results{Envelope: e, Lock: r.Lock, Seed: r.Seed, Budget: r.Budget, Vocabulary: r.Vocabulary, Shards: shards})
 	for _, s := range shards {

@@ -16,7 +16,6 @@ type Plan struct {
 	Holes      []draw.Cell     `json:"holes,omitempty"`
 }
 
-// Seen is the result of a run.
 type Seen struct {
 	Coverage []draw.Count   `json:"coverage,omitempty"`
 	Struck   []string       `json:"struck,omitempty"` // the kinds of fault that did, sorted

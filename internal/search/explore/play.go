@@ -19,7 +19,6 @@ import (
 // any number of workers.
 const batch = 500
 
-// Options say what to explore, and how.
 type Options struct {
 	Lock       string
 	Seed       uint64        // of the first run of the first shard

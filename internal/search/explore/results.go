@@ -11,6 +11,7 @@ import (
 )
 
 // Results are the results of one exploration, or of one shard of it.
+// It implements [search.Results].
 type Results struct {
 	search.Envelope
 	Lock       string          `json:"lock"`
@@ -125,7 +126,6 @@ func NewTally(about Results) *Tally {
 	return &Tally{Results: about, Coverage: draw.Coverage{}, causes: map[string]*Found{}, samples: map[string][]sample{}, strikes: map[string]int{}}
 }
 
-// Add adds a run.
 func (t *Tally) Add(seed uint64, s Seen) {
 	t.Runs++
 	for _, c := range s.Coverage {
@@ -158,7 +158,6 @@ func (t *Tally) found(seed uint64, s Seen) {
 	f.FirstSeed, f.HistorySHA256 = all[0].seed, all[0].hash
 }
 
-// sample is a run of a cause.
 type sample struct {
 	seed   uint64
 	source string // its scenario

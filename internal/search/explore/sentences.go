@@ -9,7 +9,6 @@ import (
 	"github.com/holdfast-go/holdfast/internal/search"
 )
 
-// Sentences sum the results up.
 func (r Results) Sentences() []string {
 	if r.Violated == 0 {
 		return []string{r.confidence(), r.Totals()}
@@ -20,10 +19,7 @@ func (r Results) Sentences() []string {
 // confidence says what it means that nothing was found.
 func (r Results) confidence() string {
 	judged := r.Runs - r.Unknown
-	var struck []string
-	for _, s := range r.Strikes {
-		struck = append(struck, fmt.Sprintf("%s %d", s.Fault, s.Runs))
-	}
+	struck := english.Words(r.Strikes, func(s Strikes) string { return fmt.Sprintf("%s %d", s.Fault, s.Runs) })
 	return fmt.Sprintf("No violation in %s: with 95 %% confidence fewer than 1 in %.0f runs like these has one. Runs in which each fault struck: %s.",
 		english.Count(judged, "run"), 1/search.UpperBound(judged), strings.Join(struck, ", "))
 }
@@ -43,5 +39,4 @@ func (r Results) Totals() string {
 	return text
 }
 
-// Span formats a number of milliseconds.
 func Span(ms float64) string { return english.Span(time.Duration(ms * float64(time.Millisecond))) }

@@ -14,7 +14,6 @@ import (
 	"github.com/holdfast-go/holdfast/internal/suite"
 )
 
-// Files implements [search.Results].
 func (r Results) Files() []string {
 	var names []string
 	for _, c := range r.Causes {

@@ -49,7 +49,6 @@ type Report struct {
 	baseline string // the lock that a mutant is a variant of
 }
 
-// Output says where a report goes.
 type Output struct {
 	Scenario string // the file
 	History  string // the file; empty for nowhere
@@ -72,10 +71,7 @@ func CheckOutput(file string) error {
 // OutputError says that the scenario could not be written.
 type OutputError struct{ Err error }
 
-// Error implements error.
 func (e *OutputError) Error() string { return "shrunk scenario: " + e.Err.Error() }
-
-// Unwrap returns why.
 func (e *OutputError) Unwrap() error { return e.Err }
 
 // Report puts a result into words, writes the scenario, and plays it once more
@@ -193,7 +189,6 @@ func quoteFile(file string) string {
 	return file
 }
 
-// Text prints the report for people.
 func (s *Report) Text(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	before, after := s.Stats.Before, s.Stats.After

@@ -73,7 +73,6 @@ func (f *reduction) confirm(ctx context.Context) error {
 	return nil
 }
 
-// playAll plays candidates and counts them.
 func (f *reduction) playAll(ctx context.Context, all []Candidate) ([]Outcome, error) {
 	outcomes, err := f.play(ctx, all)
 	if err == nil && len(outcomes) != len(all) {

@@ -51,7 +51,6 @@ type Outcome struct {
 // of each, in their order.
 type Player func(context.Context, []Candidate) ([]Outcome, error)
 
-// Options limit the search.
 type Options struct {
 	Runs  int                                   // at most so many runs; 0 for 2000
 	Moved func(runs int, now search.Size) error // called with every change that is kept; may be nil
@@ -85,7 +84,6 @@ var ErrNotViolated = errors.New("the violation does not show")
 // sometimes, so that nothing can be learnt from one run.
 type FlakyError struct{ Shown, Of int }
 
-// Error implements error.
 func (e *FlakyError) Error() string {
 	return fmt.Sprintf("the violation is flaky: the same scenario and seed showed it in %d of %d runs", e.Shown, e.Of)
 }

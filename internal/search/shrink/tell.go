@@ -148,7 +148,6 @@ func titleOf(s *scenarios.Scenario, f Finding) string {
 	return f.Lock + ": " + title
 }
 
-// storyOf says what the scenario does, and what came of it.
 func storyOf(s *scenarios.Scenario, f Finding) string {
 	parts := []string{workOf(s)}
 	for _, spec := range s.Faults {
@@ -166,7 +165,6 @@ func storyOf(s *scenarios.Scenario, f Finding) string {
 // scenario.
 const leftOf = "This is what is left of"
 
-// Wrote reports whether [Tell] wrote a scenario.
 func Wrote(s *scenarios.Scenario) bool {
 	return strings.Contains(strings.Join(strings.Fields(s.Story), " "), leftOf+" ")
 }

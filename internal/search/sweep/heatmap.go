@@ -65,7 +65,6 @@ func nominal(a axis) plot.Ticker {
 	return plot.ConstantTicks(ticks)
 }
 
-// cells are the points of a result as a grid.
 type cells struct{ r *Result }
 
 func (c cells) Dims() (columns, rows int) {

@@ -27,12 +27,10 @@ var Kind = search.Kind[*Result]{
 	},
 }
 
-// About implements [search.Results].
 func (r *Result) About() []search.Option {
 	return []search.Option{{Name: "scenario", Value: r.Source}, {Name: "lock", Value: r.Lock}, {Name: "list of parameters", Value: r.Over}, {Name: "first seed", Value: r.Seed}, {Name: "number of seeds", Value: r.Seeds}}
 }
 
-// Parts implements [search.Results].
 func (r *Result) Parts() []*Result {
 	if len(r.Shards) > 0 {
 		return r.Shards
@@ -42,7 +40,6 @@ func (r *Result) Parts() []*Result {
 	return []*Result{&alone}
 }
 
-// Sum implements [search.Results].
 func (r *Result) Sum(e search.Envelope, shards []*Result) *Result {
 	all := *r
 	all.Envelope, all.Shards, all.Boundaries = e, shards, nil
@@ -59,13 +56,11 @@ func (r *Result) Sum(e search.Envelope, shards []*Result) *Result {
 	return &all
 }
 
-// Files implements [search.Results].
 func (r *Result) Files() []string { return []string{pictureFile} }
 
 // Flaws implements [search.Results]. A sweep with a defect is not stored as whole.
 func (r *Result) Flaws() []string { return nil }
 
-// Played implements [search.Results].
 func (r *Result) Played() int {
 	n := 0
 	for _, c := range r.Counts {
@@ -74,7 +69,6 @@ func (r *Result) Played() int {
 	return n
 }
 
-// Whole implements [search.Results].
 func (r *Result) Whole() bool {
 	each := suite.Shard{Index: r.Shard, Of: r.Of}.Size(r.Seeds)
 	return !r.Interrupted && !slices.ContainsFunc(r.Counts, func(c Count) bool { return c.Runs != each })

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/scenarios"
 )
 
@@ -49,11 +50,7 @@ func Params() []Param {
 }
 
 func paramNames() []string {
-	var names []string
-	for _, p := range Params() {
-		names = append(names, p.Name)
-	}
-	return names
+	return english.Words(Params(), func(p Param) string { return p.Name })
 }
 
 func findParam(name string) (Param, error) {

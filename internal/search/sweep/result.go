@@ -3,6 +3,7 @@ package sweep
 import "github.com/holdfast-go/holdfast/internal/search"
 
 // Result is the result of a sweep, or of some of its shards.
+// It implements [search.Results].
 type Result struct {
 	search.Envelope
 	Scenario string `json:"scenario"`
@@ -30,7 +31,6 @@ type Result struct {
 	plan *Plan
 }
 
-// axisValues is an axis of a result.
 type axisValues struct {
 	Param  string  `json:"param"`
 	Values []Value `json:"values"`
@@ -45,7 +45,6 @@ type resultPoint struct {
 	LostUpdate chance `json:"lost_update"`
 }
 
-// chance is a probability and its interval.
 type chance struct {
 	Share float64 `json:"share"`
 	Low   float64 `json:"low"`
@@ -57,7 +56,6 @@ func chanceOf(p proportion) chance {
 	return chance{p.share(), low, high}
 }
 
-// InterruptedWords say that a result is interrupted.
 const InterruptedWords = "Interrupted: not everything was played, or where overlaps begin was not found"
 
 func newResult(o Options) (*Result, error) {

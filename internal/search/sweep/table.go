@@ -3,16 +3,14 @@ package sweep
 import (
 	"cmp"
 	"fmt"
+	"github.com/holdfast-go/holdfast/internal/english"
 	"slices"
 	"strconv"
 )
 
 // Table is the result in rows of words, the first of them the headings.
 func (r *Result) Table() [][]string {
-	var head []string
-	for _, a := range r.plan.Axes {
-		head = append(head, a.Param.label)
-	}
+	head := english.Words(r.plan.Axes, func(a axis) string { return a.Param.label })
 	rows := [][]string{append(head, "runs", "two holders", "95 %", "lost updates", "95 %", "unknown")}
 	for _, p := range r.Points {
 		unknown := strconv.Itoa(p.OverlapsUnknown)

@@ -98,7 +98,6 @@ func roundTrip(s *scenarios.Scenario) float64 {
 	return float64(time.Duration(l.Min)+time.Duration(l.Max)) / float64(time.Millisecond)
 }
 
-// WriteReport writes the report.
 func WriteReport(d suite.Dir, doc reports.Document) error {
 	defer suite.CollectRarely(64 << 20)() // each history is garbage once it is drawn
 	return disk.File(d.File("report.html"), func(w io.Writer) error { return doc.HTML(w) })

@@ -325,7 +325,6 @@ func (w *worker) wait() (how string, killed bool) {
 	return err.Error(), status.Signaled() && status.Signal() == syscall.SIGKILL && !byUs
 }
 
-// end kills the process and what it started.
 func (w *worker) end() { killGroup(w.cmd.Process) }
 
 func (w *worker) kill() {

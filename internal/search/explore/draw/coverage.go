@@ -38,7 +38,6 @@ func Cover(h *history.History) Coverage {
 	return c
 }
 
-// Add adds the counts of another coverage.
 func (c Coverage) Add(o Coverage) {
 	for cell, n := range o {
 		c[cell] += n

@@ -43,7 +43,6 @@ func Scenario(l *locks.Lock, seed uint64, v Vocabulary, holes []Cell) (*scenario
 	return d.s, nil
 }
 
-// draw is a scenario in progress.
 type draw struct {
 	Vocabulary
 	rng  *rand.Rand

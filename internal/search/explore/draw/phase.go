@@ -27,7 +27,6 @@ const (
 // Phases lists the phases, in the order of an operation's life.
 var Phases = []Phase{AcquireSent, AcquireExecuted, AcquireReplied, Waiting, Holding, Renewing, ReleaseSent, ReleaseExecuted, Idle}
 
-// Possible reports whether a fault can strike in a phase.
 func Possible(fault string, p Phase) bool {
 	// Between operations there is nothing to cancel.
 	return !traits(fault).Cancels || slices.Contains([]Phase{AcquireSent, AcquireExecuted, Waiting, ReleaseSent, ReleaseExecuted}, p)
