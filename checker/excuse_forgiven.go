@@ -144,8 +144,8 @@ func (f *forgiving) forgiveRelease(end *op, forked bool) {
 }
 
 // loosenHold lets the hold of an acquire end at any time since a fault that may have ended
-// it, and by as much after its lease as faults set clocks back. Without a server log
-// nothing tells which of several holds the servers lost.
+// it. Where faults set clocks back, the hold may last longer than its lease. Without a
+// server log nothing tells which of several holds the servers lost.
 func (f *forgiving) loosenHold(p *linear.Op) {
 	o := f.op(p.ID)
 	until := f.endTime

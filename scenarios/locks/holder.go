@@ -81,7 +81,7 @@ func (s *Lock) Holder() Holder {
 	return s.ThirdParty.Shown()
 }
 
-// Shown is how the key shows the holder: [HolderNone] for a lock with several.
+// Shown is the Holder by which the key is read: [HolderNone] for a lock with several.
 func (d *Description) Shown() Holder {
 	if d.Claims.Capacity() > 1 {
 		return HolderNone
