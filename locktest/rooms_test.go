@@ -40,7 +40,7 @@ func readersLock(mistake string) Lock {
 
 func roomLock(mistake string) Lock {
 	return Lock{
-		Claims: Claims{Waits: true, Lease: true}, StoresOwner: true, Handoff: room.Poll, Reaches: reached,
+		Claims: Claims{Waits: true, Lease: true, Cancels: true}, StoresOwner: true, Handoff: room.Poll, Reaches: reached,
 		Busy: room.ErrFull, NotHeld: room.ErrNotHeld, Classify: unclear(room.ErrUnclear),
 		Holders: func(v View) (holds []Hold) {
 			for _, member := range v.Items(v.Name) {

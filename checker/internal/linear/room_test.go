@@ -28,6 +28,9 @@ func roomHistory(r *rand.Rand, capacity int32, leases, unclear bool) []Op {
 		if leases && r.IntN(2) == 0 {
 			o.Lease = 1 + r.Int64N(8)
 		}
+		if leases && r.IntN(12) == 0 {
+			o.MayEnd = call + 1 + r.Int64N(8)
+		}
 		switch {
 		case w.holds && r.IntN(8) > 0:
 			o.Kind, w.holds = GaveBack, false
@@ -80,7 +83,7 @@ func TestRoomJudgesAgree(t *testing.T) {
 		default:
 			illegal++
 		}
-		if len(ops) > 7 {
+		if early := slices.ContainsFunc(ops, func(o Op) bool { return o.MayEnd > 0 }); len(ops) > 7 || early && len(ops) > 5 {
 			continue
 		}
 		enumerated++
@@ -103,7 +106,7 @@ func TestRoomJudgesAgree(t *testing.T) {
 func anyOrder(ops []Op, r Rules) bool {
 	type held struct {
 		owner, weight int32
-		end           int64
+		end, mayEnd   int64
 	}
 	var try func(left []Op, now int64, in []held) bool
 	try = func(left []Op, now int64, in []held) bool {
@@ -131,10 +134,16 @@ func anyOrder(ops []Op, r Rules) bool {
 				for _, h := range live {
 					sum += h.weight
 				}
+				for k, h := range live { // where an early end helps
+					helps := o.Kind == HeldNothing || o.Kind == FoundLost || o.Kind != FoundBusy && sum > r.Capacity
+					if helps && h.mayEnd > 0 && h.mayEnd <= at && try(left, at, slices.Delete(slices.Clone(live), k, k+1)) {
+						return true
+					}
+				}
 				own := slices.IndexFunc(live, func(h held) bool { return h.owner == o.Owner })
 				switch o.Kind {
 				case GotLock, MaybeGot:
-					if sum <= r.Capacity && try(rest, at, append(live, held{o.Owner, o.Weight, add(at, o.Lease)})) {
+					if sum <= r.Capacity && try(rest, at, append(live, held{o.Owner, o.Weight, add(at, o.Lease), o.MayEnd})) {
 						return true
 					}
 				case FoundBusy:

@@ -29,31 +29,62 @@ const clean = `redis.call("zremrangebyscore", KEYS[1], "-inf", now) `
 const weigh = `local sum = tonumber(ARGV[3])
 	for _, m in ipairs(redis.call("zrange", KEYS[1], 0, -1)) do sum = sum + tonumber(string.match(m, "^%d+")) end `
 
-const add = `redis.call("zadd", KEYS[1], now + ARGV[2], ARGV[1])
-	if redis.call("pttl", KEYS[1]) < ARGV[2] * 2 then redis.call("pexpire", KEYS[1], ARGV[2] * 2) end
+const refuse = `if sum > tonumber(ARGV[4]) then return 0 end `
+
+const put = `redis.call("zadd", KEYS[1], now + ARGV[2], ARGV[1]) `
+
+const expire = `if redis.call("pttl", KEYS[1]) < ARGV[2] * 2 then redis.call("pexpire", KEYS[1], ARGV[2] * 2) end
 	return 1`
 
-var enters = map[string]*redis.Script{
-	"":               redis.NewScript(now + clean + weigh + `if sum > tonumber(ARGV[4]) then return 0 end ` + add),
-	"one-more":       redis.NewScript(now + clean + weigh + `if sum > tonumber(ARGV[4]) + 1 then return 0 end ` + add),
-	"never-cleaned":  redis.NewScript(now + weigh + `if sum > tonumber(ARGV[4]) then return 0 end redis.call("zadd", KEYS[1], now + ARGV[2], ARGV[1]) return 1`),
-	"shared-lease":   redis.NewScript(now + weigh + `if sum > tonumber(ARGV[4]) then return 0 end ` + `redis.call("zadd", KEYS[1], now + ARGV[2], ARGV[1]) redis.call("pexpire", KEYS[1], ARGV[2]) return 1`),
-	"readers-pass":   redis.NewScript(now + clean + weigh + `if ARGV[3] ~= "1" and sum > tonumber(ARGV[4]) then return 0 end ` + add),
-	"writers-pass":   redis.NewScript(now + clean + weigh + `if ARGV[3] == "1" and sum > tonumber(ARGV[4]) then return 0 end ` + add),
-	"counts-members": redis.NewScript(now + clean + `if redis.call("zcard", KEYS[1]) + ARGV[3] > tonumber(ARGV[4]) then return 0 end ` + add),
-}
-
+// The scripts of an acquire by its mistake, those of a release, and both of them.
 var (
+	enters = map[string]*redis.Script{
+		"":               redis.NewScript(now + clean + weigh + refuse + put + expire),
+		"one-more":       redis.NewScript(now + clean + weigh + `if sum > tonumber(ARGV[4]) + 1 then return 0 end ` + put + expire),
+		"one-fewer":      redis.NewScript(now + clean + weigh + `if sum >= tonumber(ARGV[4]) then return 0 end ` + put + expire),
+		"never-cleaned":  redis.NewScript(now + weigh + refuse + put + `return 1`),
+		"shared-lease":   redis.NewScript(now + weigh + refuse + put + `redis.call("pexpire", KEYS[1], ARGV[2]) return 1`),
+		"first-lease":    redis.NewScript(now + clean + weigh + refuse + put + `if redis.call("pttl", KEYS[1]) < 0 then redis.call("pexpire", KEYS[1], ARGV[2]) end return 1`),
+		"half-expiry":    redis.NewScript(now + clean + weigh + refuse + put + `redis.call("pexpire", KEYS[1], math.floor(ARGV[2] / 2)) return 1`),
+		"readers-pass":   redis.NewScript(now + clean + weigh + `if ARGV[3] ~= "1" and sum > tonumber(ARGV[4]) then return 0 end ` + put + expire),
+		"writers-pass":   redis.NewScript(now + clean + weigh + `if ARGV[3] == "1" and sum > tonumber(ARGV[4]) then return 0 end ` + put + expire),
+		"counts-members": redis.NewScript(now + clean + `if redis.call("zcard", KEYS[1]) + ARGV[3] > tonumber(ARGV[4]) then return 0 end ` + put + expire),
+		"one-reader":     redis.NewScript(now + clean + `if redis.call("zcard", KEYS[1]) > 0 then return 0 end ` + put + expire),
+		"evicts":         redis.NewScript(now + clean + weigh + `if sum > tonumber(ARGV[4]) then redis.call("zpopmin", KEYS[1]) end ` + put + expire),
+		"writer-evicts":  redis.NewScript(now + clean + `if ARGV[3] ~= "1" then redis.call("del", KEYS[1]) end ` + weigh + refuse + put + expire),
+		"renews-all":     redis.NewScript(now + clean + weigh + `for _, m in ipairs(redis.call("zrange", KEYS[1], 0, -1)) do redis.call("zadd", KEYS[1], now + ARGV[2], m) end ` + refuse + put + expire),
+		"refused-stays":  redis.NewScript(now + clean + weigh + put + refuse + expire),
+		"double-lease":   redis.NewScript(now + clean + weigh + refuse + `redis.call("zadd", KEYS[1], now + ARGV[2] * 2, ARGV[1]) redis.call("pexpire", KEYS[1], ARGV[2] * 2) return 1`),
+		"half-lease":     redis.NewScript(now + clean + weigh + refuse + `redis.call("zadd", KEYS[1], now + math.floor(ARGV[2] / 2), ARGV[1]) ` + expire),
+		"whole-seconds":  redis.NewScript(now + clean + weigh + refuse + `redis.call("zadd", KEYS[1], math.floor((now + ARGV[2]) / 1000) * 1000, ARGV[1]) ` + expire),
+		"no-end":         redis.NewScript(now + clean + weigh + refuse + `redis.call("zadd", KEYS[1], "+inf", ARGV[1]) return 1`),
+		"late-clean":     redis.NewScript(now + `redis.call("zremrangebyscore", KEYS[1], "-inf", now - 5000) ` + weigh + refuse + put + `redis.call("pexpire", KEYS[1], ARGV[2] + 5000) return 1`),
+		"early-clean":    redis.NewScript(now + `redis.call("zremrangebyscore", KEYS[1], "-inf", now + ARGV[2] / 2) ` + weigh + refuse + put + expire),
+	}
+	leaves = map[string]*redis.Script{
+		"": redis.NewScript(now + `
+			local ends = redis.call("zscore", KEYS[1], ARGV[1])
+			redis.call("zrem", KEYS[1], ARGV[1])
+			if ends and tonumber(ends) > now then return 1 end
+			return 0`),
+		"clears":                redis.NewScript(`return redis.call("del", KEYS[1])`),
+		"reader-clears":         redis.NewScript(`if string.match(ARGV[1], "^1:") then return redis.call("del", KEYS[1]) end return redis.call("zrem", KEYS[1], ARGV[1])`),
+		"gives-back-the-oldest": redis.NewScript(`return #redis.call("zpopmin", KEYS[1]) / 2`),
+		"always-left":           redis.NewScript(`redis.call("zrem", KEYS[1], ARGV[1]) return 1`),
+		"looks-only":            redis.NewScript(`return redis.call("zscore", KEYS[1], ARGV[1]) and 1 or 0`),
+		"other-key":             redis.NewScript(`redis.call("zrem", KEYS[1] .. ":holds", ARGV[1]) return 1`),
+	}
 	count = redis.NewScript(now + clean + weigh + `return sum`)
-	put   = redis.NewScript(now + add)
-	leave = redis.NewScript(now + `
-		local ends = redis.call("zscore", KEYS[1], ARGV[1])
-		redis.call("zrem", KEYS[1], ARGV[1])
-		if ends and tonumber(ends) > now then return 1 end
-		return 0`)
-	clear  = redis.NewScript(`return redis.call("del", KEYS[1])`)
-	oldest = redis.NewScript(`return #redis.call("zpopmin", KEYS[1]) / 2`)
+	add   = redis.NewScript(now + put + expire)
 )
+
+// scriptOf is the script with a mistake, or the right one.
+func scriptOf(scripts map[string]*redis.Script, mistake string) *redis.Script {
+	if s := scripts[mistake]; s != nil {
+		return s
+	}
+	return scripts[""]
+}
 
 // Room is one owner's view of a lock. Its client must not send a command twice.
 type Room struct {
@@ -74,24 +105,38 @@ type Room struct {
 func (m *Room) Enter(ctx context.Context, weight int) error {
 	m.attempts++
 	m.value = fmt.Sprintf("%d:%s#%d", weight, m.Owner, m.attempts)
-	for {
+	wait, poll := ctx, Poll
+	switch m.Mistake {
+	case "long-poll":
+		poll = 4 * time.Second
+	case "waits-on":
+		wait = context.WithoutCancel(ctx)
+	}
+	for tries := 1; ; tries++ {
 		sent := time.Now()
 		granted, err := m.ask(ctx, weight)
 		switch {
+		case err != nil && m.Mistake == "error-is-grant":
+			m.until = sent.Add(m.Lease)
+			return nil
+		case err != nil && m.Mistake == "error-is-full", !granted && tries == 3 && m.Mistake == "three-tries":
+			return fmt.Errorf("enter %s: %w", m.Name, ErrFull)
 		case err != nil:
-			_, _ = m.run(ctx, leave, weight) // else the lease ends it
+			_, _ = m.run(ctx, leaves[""], weight) // else the lease ends it
 			return fmt.Errorf("enter %s: %w: %w", m.Name, ErrUnclear, err)
-		case granted && time.Since(sent) >= m.Lease:
-			_, _ = m.run(ctx, leave, weight)
+		case granted && time.Since(sent) >= m.Lease && m.Mistake != "until-from-answer":
+			_, _ = m.run(ctx, leaves[""], weight)
 			return fmt.Errorf("enter %s: %w: the answer came after the lease", m.Name, ErrUnclear)
 		case granted:
-			m.until = sent.Add(m.Lease)
+			if m.until = sent.Add(m.Lease); m.Mistake == "until-from-answer" {
+				m.until = time.Now().Add(m.Lease)
+			}
 			return nil
 		}
 		select {
-		case <-ctx.Done():
+		case <-wait.Done():
 			return fmt.Errorf("enter %s: %w", m.Name, ErrFull)
-		case <-time.After(Poll):
+		case <-time.After(poll):
 		}
 	}
 }
@@ -101,14 +146,10 @@ func (m *Room) ask(ctx context.Context, weight int) (bool, error) {
 		if sum, err := m.run(ctx, count, weight); err != nil || sum > m.Capacity {
 			return false, err
 		}
-		n, err := m.run(ctx, put, weight)
+		n, err := m.run(ctx, add, weight)
 		return n == 1, err
 	}
-	enter := enters[m.Mistake]
-	if enter == nil {
-		enter = enters[""]
-	}
-	n, err := m.run(ctx, enter, weight)
+	n, err := m.run(ctx, scriptOf(enters, m.Mistake), weight)
 	return n == 1, err
 }
 
@@ -117,16 +158,17 @@ func (m *Room) Until() time.Time { return m.until }
 
 // Leave gives the hold back, also if ctx has ended.
 func (m *Room) Leave(ctx context.Context) error {
-	script := leave
-	switch m.Mistake {
-	case "clears":
-		script = clear
-	case "gives-back-the-oldest":
-		script = oldest
-	}
-	n, err := m.run(ctx, script, 0)
 	switch {
-	case err != nil:
+	case m.Mistake == "stays":
+		return nil
+	case m.Mistake == "callers-context" && ctx.Err() != nil:
+		return fmt.Errorf("leave %s: %w", m.Name, ErrNotHeld)
+	}
+	n, err := m.run(ctx, scriptOf(leaves, m.Mistake), 0)
+	switch {
+	case err != nil && m.Mistake == "swallowed-error":
+		return nil
+	case err != nil && m.Mistake != "error-is-gone":
 		return fmt.Errorf("leave %s: %w: %w", m.Name, ErrUnclear, err)
 	case n == 0:
 		return fmt.Errorf("leave %s: %w", m.Name, ErrNotHeld)
