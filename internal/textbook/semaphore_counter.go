@@ -21,7 +21,8 @@ type semaphoreCounter struct{ Spin }
 // it anew, so the permit of a dead holder stays taken while others come, and a shorter
 // lease ends all permits. DECR after the expiry gives back the permit of another holder,
 // or leaves -1 without expiry, which is a permit too many. A repeated command counts
-// twice. And a client between INCR and DECR keeps others away from a free permit.
+// twice. And a client between INCR and DECR keeps others away from a free permit. Its
+// DECR leaves -1 as well, if the expiry comes before it.
 func NewSemaphoreCounter(rdb redis.UniversalClient, name, owner string, o Options) lock.Locker {
 	l := &semaphoreCounter{NewSpin(rdb, name, owner, o)}
 	l.Take = func(ctx context.Context, lease time.Duration) (bool, error) {

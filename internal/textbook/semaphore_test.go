@@ -96,6 +96,25 @@ func TestPermitsOfCounterEnd(t *testing.T) {
 	})
 }
 
+// A refusal gives back what it counted. If the counter expires before that, -1 is left.
+func TestARefusalOutlivesTheCounter(t *testing.T) {
+	inBubble(t, func(s server) {
+		open := func(owner string, around func(redis.Cmder, func() error) error) lock.Locker {
+			return textbook.NewSemaphoreCounter(s.client(around), name, owner, textbook.Options{Lease: lease, Permits: 1})
+		}
+		s.take(open(a, nil))
+		s.busy(open(b, func(cmd redis.Cmder, next func() error) error {
+			if cmd.Name() == "decr" {
+				s.FastForward(lease)
+			}
+			return next()
+		}))
+		if left, err := s.Get(name); left != "-1" || err != nil {
+			t.Errorf("the counter is %q, %v", left, err)
+		}
+	})
+}
+
 // A permit that is asked for twice is granted once, and a release ignores the end of its
 // caller's context.
 func TestPermitsOfZSetAskedForAgain(t *testing.T) {
