@@ -15,7 +15,8 @@ const c = "client-3:1"
 
 // semaphores are those of two permits.
 var semaphores = map[string]func(redis.UniversalClient, string, string, textbook.Options) lock.Locker{
-	"semaphore-zset": textbook.NewSemaphoreZSet,
+	"semaphore-zset":    textbook.NewSemaphoreZSet,
+	"semaphore-counter": textbook.NewSemaphoreCounter,
 }
 
 // onSemaphores runs f for every semaphore, with three owners of it.
@@ -69,6 +70,48 @@ func TestPermitsOfZSetEnd(t *testing.T) {
 		time.Sleep(lease - time.Second)
 		s.take(first)
 		s.busy(second)
+	})
+}
+
+// All permits of a counter end with the lease of its last grant. A release after that makes
+// room for one permit too many.
+func TestPermitsOfCounterEnd(t *testing.T) {
+	inBubble(t, func(s server) {
+		open := func(owner string) lock.Locker {
+			return textbook.NewSemaphoreCounter(s.client(nil), name, owner, textbook.Options{Lease: lease, Permits: 1})
+		}
+		first, second, third := open(a), open(b), open(c)
+		s.take(first)
+		s.busy(second)
+		time.Sleep(lease)
+		s.release(first)
+		if ttl := s.TTL(name); ttl != 0 || !s.Exists(name) {
+			s.Errorf("the counter is there: %t, and ends in %v", s.Exists(name), ttl)
+		}
+		s.take(second)
+		s.take(third, lock.Lease(time.Second))
+		s.busy(first)
+		time.Sleep(time.Second)
+		s.take(first)
+	})
+}
+
+// A refusal gives back what it counted. If the counter expires before that, -1 is left.
+func TestARefusalOutlivesTheCounter(t *testing.T) {
+	inBubble(t, func(s server) {
+		open := func(owner string, around func(redis.Cmder, func() error) error) lock.Locker {
+			return textbook.NewSemaphoreCounter(s.client(around), name, owner, textbook.Options{Lease: lease, Permits: 1})
+		}
+		s.take(open(a, nil))
+		s.busy(open(b, func(cmd redis.Cmder, next func() error) error {
+			if cmd.Name() == "decr" {
+				s.FastForward(lease)
+			}
+			return next()
+		}))
+		if left, err := s.Get(name); left != "-1" || err != nil {
+			t.Errorf("the counter is %q, %v", left, err)
+		}
 	})
 }
 

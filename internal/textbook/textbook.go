@@ -11,7 +11,8 @@
 //
 // Semaphores of several permits follow:
 //
-//	semaphore-zset  a sorted set of permits and the ends of their leases, in scripts
+//	semaphore-zset     a sorted set of permits and the ends of their leases, in scripts
+//	semaphore-counter  INCR up to the limit, PEXPIRE at each grant, plain DECR
 //
 // And a lock for readers and writers:
 //

@@ -76,6 +76,7 @@ var builtIn = []*Lock{
 		with(Habits{Scripts: true}).shows(textbook.PermitsOfZSet),
 	readWrite("read-write", "a hash with the mode of readers or a writer, and the end of each lease, in scripts").
 		with(Habits{Scripts: true}).shows(textbook.HoldsOfReadWrite),
+	semaphore("semaphore-counter", "INCR up to two permits, PEXPIRE at each grant, plain DECR", true, textbook.NewSemaphoreCounter),
 }
 
 // smallRedLock is redlock with as few primaries as a majority needs. Exhaustive placement

@@ -75,10 +75,8 @@ func holdCount(s string) (int, bool) {
 
 // Holder declares how the key of the lock shows its holder.
 func (s *Lock) Holder() Holder {
-	if s.ThirdParty == nil {
-		return HolderValue
-	}
-	return s.ThirdParty.Shown()
+	d := s.description()
+	return d.Shown()
 }
 
 // Shown is the Holder by which the key is read: [HolderNone] for a lock with several.

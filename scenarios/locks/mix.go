@@ -24,7 +24,7 @@ func Mix(a, b *Lock) (*Lock, error) {
 		Version: x.Version, Claims: x.Claims.Common(y.Claims), Primaries: x.Groups(), Quorum: x.Needs(), Key: x.Key,
 		HandoffNS: max(x.HandoffNS, y.HandoffNS), Keeps: append(x.Keeps, y.Keeps...), Known: append(x.Known, y.Known...),
 	}
-	if a.Holders != nil || b.Holders != nil {
+	if a.Holder() == HolderNone || b.Holder() == HolderNone {
 		d.Holder = HolderNone
 	}
 	if d.Claims.Renewal {
