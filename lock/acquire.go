@@ -294,7 +294,7 @@ func (s *state) try(ctx context.Context, q *waiting) attempt {
 		return attempt{outcome: unconfirmed, pttl: -time.Millisecond}
 	}
 	if err := ctx.Err(); err != nil { // the caller may not look at a grant any more
-		return attempt{err: err, takeBack: r}
+		return attempt{err: unknown("acquire lock", err), takeBack: r}
 	}
 	s.expire()
 	return s.enterHold(r, q, cur, reply, sent)

@@ -161,6 +161,10 @@ func (g *Group) lock(ctx context.Context, a Acquire, forever bool) (Grant, error
 		h, err = g.acquire(ctx, a, forever)
 	case h.isLost():
 		err = fmt.Errorf("acquire all again: %w", ErrLost)
+	case h.ctx.Err() != nil: // an Unlock of unknown outcome has begun to release it
+		if err = h.Release(ctx); !errors.Is(err, ErrUnknown) {
+			h, err = g.acquire(ctx, a, forever)
+		}
 	default:
 		err = h.raise(ctx, a.Lease)
 	}
@@ -168,7 +172,9 @@ func (g *Group) lock(ctx context.Context, a Acquire, forever bool) (Grant, error
 		return Grant{}, err
 	}
 	g.mu.Lock()
-	g.own = h
+	if g.own != h {
+		g.own, g.count = h, 0
+	}
 	g.count++
 	grant := Grant{Count: g.count}
 	g.mu.Unlock()

@@ -72,14 +72,7 @@ func (h *GroupHold) memberLost() {
 }
 
 // isLost reports whether the group was lost before its release.
-func (h *GroupHold) isLost() bool {
-	select {
-	case <-h.lost:
-		return true
-	default:
-		return false
-	}
-}
+func (h *GroupHold) isLost() bool { return errors.Is(context.Cause(h.ctx), ErrLost) }
 
 // Lost returns a channel that is closed when the group is lost, but not when it is
 // released.

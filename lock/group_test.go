@@ -490,6 +490,31 @@ func TestGroup_noAnswer(t *testing.T) {
 	})
 }
 
+// After a release of unknown outcome the same owner may ask again. It ends what the
+// release left, and takes the group anew.
+func TestGroup_lockAfterAnUnknownUnlock(t *testing.T) {
+	inBoth(t, func(t *testing.T, s *servers, g *lock.Group, need int) {
+		ctx := t.Context()
+		must[lock.Grant](t)(g.Lock(ctx))
+		for _, w := range s.worlds[1:] {
+			w.hung.Store(true)
+		}
+		_, err := g.Unlock(ctx)
+		wantErr(t, "unlock", err, lock.ErrUnknown)
+		_, err = g.Lock(ctx)
+		wantErr(t, "lock without an answer", err, lock.ErrUnknown)
+		for _, w := range s.worlds[1:] {
+			w.hung.Store(false)
+		}
+		if got := must[lock.Grant](t)(g.Lock(ctx)); got.Count != 1 || s.held() < need {
+			t.Errorf("count %d on %d servers", got.Count, s.held())
+		}
+		if n := must[int](t)(g.Unlock(ctx)); n != 0 {
+			t.Errorf("%d holds remain", n)
+		}
+	})
+}
+
 // A server refuses: a MultiLock says so at once, a RedLock does without it.
 func TestGroup_refused(t *testing.T) {
 	inBoth(t, func(t *testing.T, s *servers, g *lock.Group, need int) {
