@@ -149,8 +149,9 @@ func (f *forgiving) forgiveRelease(end *op, forked bool) {
 func (f *forgiving) loosenHold(p *linear.Op) {
 	o := f.op(p.ID)
 	until := f.endTime
-	if later := o.own.ops.all[o.own.ops.from(o.ret):]; slices.ContainsFunc(later, isAcquire) {
-		until = later[slices.IndexFunc(later, isAcquire)].inv
+	later := o.own.ops.all[o.own.ops.from(o.ret):]
+	if i := slices.IndexFunc(later, isAcquire); i >= 0 {
+		until = later[i].inv
 	}
 	if l := f.lossByTraits(o.inv, until); l.lost() && f.addReason(l.how) {
 		p.MayEnd = max(l.from, o.inv)

@@ -214,14 +214,11 @@ func (t *trace) countConfirmed(group string, o *op) int {
 // lossByTraits is lossOf without a server log, for a hold that was requested at since.
 // It counts every group that a fault with the power to lose the hold has struck.
 func (t *trace) lossByTraits(since, by int64) lossOfHold {
-	l := lossOfHold{needed: max(1, (t.room()+1)*t.claims.Quorum-t.claims.Nodes*t.room())}
+	l := lossOfHold{from: never, needed: max(1, (t.room()+1)*t.claims.Quorum-t.claims.Nodes*t.room())}
 	groups := map[string]bool{}
 	for _, f := range t.faults {
 		if f.from > by || f.forgotUntil() < since || !(f.LosesWrites || f.Promotes || f.Forks || f.DeletesKeys || f.MovesClock || f.StopsNode) {
 			continue
-		}
-		if l.how == "" {
-			l.from = f.from
 		}
 		l.from, l.at, l.forked = min(l.from, f.from), max(l.at, f.from), l.forked || f.Forks
 		l.how = fmt.Sprintf("a fault at %s may have cost the servers the hold", at(f.from))
@@ -307,8 +304,8 @@ func (t *trace) keptUnseen(i int, end *op) (kept int64, how string) {
 	return min(plus(t.onServer(lease), longer), until-o.ret), how
 }
 
-// setBackDuring is the time by which faults set clocks back during the hold of an acquire,
-// and the last such fault in words.
+// setBackDuring is the time by which faults set clocks back during the hold of an acquire.
+// how describes the last of them.
 func (t *trace) setBackDuring(o *op, lease, until int64) (longer int64, how string) {
 	for _, f := range t.faults {
 		if !f.MovesClock || f.to < o.inv || f.ClockRate == 0 && f.from < o.inv || f.from > plus(o.ret, lease) {

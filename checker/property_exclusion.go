@@ -235,7 +235,7 @@ func (t *trace) blameOf(k ownerLock, when int64) blame {
 
 func (p *contradiction) verdict(t *trace) Verdict {
 	a, b := p.first, p.second
-	first, second := t.nameOf(a), t.nameOf(b)
+	first, second := t.claims.NameOwner(a.Mode, a.Owner), t.claims.NameOwner(b.Mode, b.Owner)
 	var words string
 	switch p.class {
 	case ContractBroken:
@@ -267,15 +267,4 @@ func (p *contradiction) verdict(t *trace) Verdict {
 		v = byServers(v)
 	}
 	return v
-}
-
-// nameOf names the owner of a belief, and whether it reads or writes.
-func (t *trace) nameOf(b *Belief) string {
-	switch {
-	case !t.claims.ReadWrite:
-		return b.Owner
-	case b.Mode == history.Shared:
-		return "reader " + b.Owner
-	}
-	return "writer " + b.Owner
 }

@@ -459,17 +459,24 @@ func TestRedLock_withAStoppedMember(t *testing.T) {
 	})
 }
 
+// unlockUnanswered takes a group and releases it, while all servers but the first hang.
+// They hang afterwards.
+func (s *servers) unlockUnanswered(t *testing.T, g *lock.Group) {
+	t.Helper()
+	must[lock.Grant](t)(g.Lock(t.Context()))
+	for _, w := range s.worlds[1:] {
+		w.hung.Store(true)
+	}
+	_, err := g.Unlock(t.Context())
+	wantErr(t, "unlock", err, lock.ErrUnknown)
+}
+
 // Too many servers do not answer: the outcome is unknown, and the error says so. The same
 // release can be repeated.
 func TestGroup_noAnswer(t *testing.T) {
 	inBoth(t, func(t *testing.T, s *servers, g *lock.Group, need int) {
 		ctx := t.Context()
-		must[lock.Grant](t)(g.Lock(ctx))
-		for _, w := range s.worlds[1:] {
-			w.hung.Store(true)
-		}
-		_, err := g.Unlock(ctx)
-		wantErr(t, "unlock", err, lock.ErrUnknown)
+		s.unlockUnanswered(t, g)
 		for _, w := range s.worlds[1:] {
 			w.hung.Store(false)
 		}
@@ -481,7 +488,7 @@ func TestGroup_noAnswer(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
 		defer cancel()
-		if _, err = g.Lock(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := g.Lock(ctx); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("lock: %v", err)
 		}
 		for _, w := range s.worlds {
@@ -495,13 +502,8 @@ func TestGroup_noAnswer(t *testing.T) {
 func TestGroup_lockAfterAnUnknownUnlock(t *testing.T) {
 	inBoth(t, func(t *testing.T, s *servers, g *lock.Group, need int) {
 		ctx := t.Context()
-		must[lock.Grant](t)(g.Lock(ctx))
-		for _, w := range s.worlds[1:] {
-			w.hung.Store(true)
-		}
-		_, err := g.Unlock(ctx)
-		wantErr(t, "unlock", err, lock.ErrUnknown)
-		_, err = g.Lock(ctx)
+		s.unlockUnanswered(t, g)
+		_, err := g.Lock(ctx)
 		wantErr(t, "lock without an answer", err, lock.ErrUnknown)
 		for _, w := range s.worlds[1:] {
 			w.hung.Store(false)

@@ -27,6 +27,10 @@ func wrongIn(run results.Run) string {
 	return strings.Join(all, ", ")
 }
 
+func anyVerdict(verdicts map[checker.Property]checker.Verdict, is func(checker.Verdict) bool) bool {
+	return slices.ContainsFunc(slices.Collect(maps.Values(verdicts)), is)
+}
+
 // unexpected are the properties whose verdict is not the expected one, in order.
 func unexpected(run results.Run) []checker.Property {
 	var all []checker.Property
@@ -46,7 +50,7 @@ func (r *runner) complaint(p *judged, said *logged) string {
 	if run.Failure != "" {
 		fmt.Fprintf(&b, "%s\n", run.Failure)
 	}
-	if slices.ContainsFunc(slices.Collect(maps.Values(run.Verdicts)), func(v checker.Verdict) bool { return v.Outcome == checker.Unknown }) {
+	if anyVerdict(run.Verdicts, func(v checker.Verdict) bool { return v.Outcome == checker.Unknown }) {
 		b.WriteString(firstFailure(p.history))
 	}
 	for _, l := range wrongLines(run) {

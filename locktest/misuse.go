@@ -16,6 +16,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/internal/goroutines"
 	"github.com/holdfast-go/holdfast/internal/play"
+	"github.com/holdfast-go/holdfast/internal/story"
 	"github.com/holdfast-go/holdfast/lock"
 	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
@@ -185,11 +186,7 @@ func wrongHolders(tested *locks.Lock, h *history.History) string {
 	held := map[string]map[string]int{}    // by lock, the holds of each owner
 	for _, e := range h.Events {
 		if s := e.Server; s != nil && s.Role == "primary" {
-			left := slices.DeleteFunc(slices.Clone(on[e.Lock][s.Node]), func(owner string) bool { return owner == s.WasHolder || owner == s.Holder })
-			if s.Holder != "" {
-				left = append(left, s.Holder)
-			}
-			put(on, e.Lock, s.Node, left)
+			put(on, e.Lock, s.Node, story.HoldersAfter(tested.Claims, on[e.Lock][s.Node], s))
 		}
 		if e.Kind != history.OK || e.F != history.Acquire && e.F != history.Release {
 			continue
@@ -221,9 +218,7 @@ func wrongHolders(tested *locks.Lock, h *history.History) string {
 // wrongToClients reports whether what clients saw alone proves a lock wrong, whatever
 // Holders names.
 func wrongToClients(verdicts map[checker.Property]checker.Verdict) bool {
-	return slices.ContainsFunc(slices.Collect(maps.Values(verdicts)), func(v checker.Verdict) bool {
-		return v.Outcome == checker.Violated && v.Evidence == ""
-	})
+	return anyVerdict(verdicts, func(v checker.Verdict) bool { return v.Outcome == checker.Violated && v.Evidence == "" })
 }
 
 // put sets an entry of a map of maps.

@@ -168,7 +168,7 @@ func (t *timeline) drawServer(l *lane) {
 			continue
 		}
 		t.drawHolding(l, now, e.Time, ended(s))
-		now = holding{t.f.HoldersAfter(now.holders, s), s.Count, e.Time}
+		now = holding{story.HoldersAfter(t.f.History.Header.Claims.Claims, now.holders, s), s.Count, e.Time}
 		if s.Cause == "expiry" && t.shown(e.Time, e.Time) && !t.full() {
 			x := t.x(e.Time)
 			t.path("expiry", fmt.Sprintf("M%s %sv%sM%s %sl-3 -4h6Z", px(x), px(y-2), px(h+4), px(x), px(y+1)),

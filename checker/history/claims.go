@@ -100,6 +100,18 @@ func (c Claims) Weight(mode Mode) int {
 	return 1
 }
 
+// NameOwner says of an owner of a lock for readers and writers which of them it is. Other
+// owners keep their name.
+func (c Claims) NameOwner(mode Mode, owner string) string {
+	switch {
+	case !c.ReadWrite:
+		return owner
+	case mode == Shared:
+		return "reader " + owner
+	}
+	return "writer " + owner
+}
+
 // Common returns the claims that both locks make. Two semaphores have the permits of the
 // one that has fewer.
 func (c Claims) Common(other Claims) Claims {

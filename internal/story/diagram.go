@@ -324,7 +324,7 @@ func (d *diagram) drawServers() {
 			case s == nil || s.Node != l.node || s.Key != l.key:
 			case !slices.Contains(holders, s.Holder):
 				draw(e.Time)
-				holders, since = d.f.HoldersAfter(holders, s), e.Time
+				holders, since = HoldersAfter(d.f.History.Header.Claims.Claims, holders, s), e.Time
 			case s.Cause == "command":
 				touched = append(touched, e.Time)
 			}

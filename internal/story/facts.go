@@ -22,10 +22,10 @@ type Facts struct {
 	Roles    map[string][]Role // of every server
 	Handoffs []int64           // from a release to the next waiter's grant, in ns
 	Ops      map[int64]*Operation
-	Clients  []string            // in natural order
-	OwnersOf map[string][]string // of each client, in natural order
-	ClientOf map[string]string   // of each owner
-	roleOf   map[string]string   // of each owner of a lock for readers and writers: "reader " or "writer "
+	Clients  []string                // in natural order
+	OwnersOf map[string][]string     // of each client, in natural order
+	ClientOf map[string]string       // of each owner
+	modeOf   map[string]history.Mode // of each owner that asked for a lock
 	Begin    int64
 	End      int64
 	Invalid  bool // there were grants, but the history names no holders
@@ -43,7 +43,7 @@ type LostUpdate struct {
 }
 
 func NewFacts(h *history.History) *Facts {
-	f := &Facts{History: h, Ops: make(map[int64]*Operation, len(h.Events)/3), OwnersOf: map[string][]string{}, ClientOf: map[string]string{}, roleOf: map[string]string{}, Faults: h.Strikes()}
+	f := &Facts{History: h, Ops: make(map[int64]*Operation, len(h.Events)/3), OwnersOf: map[string][]string{}, ClientOf: map[string]string{}, modeOf: map[string]history.Mode{}, Faults: h.Strikes()}
 	if len(h.Events) > 0 {
 		f.Begin, f.End = h.Events[0].Time, h.Events[len(h.Events)-1].Time
 	}
@@ -62,11 +62,8 @@ func NewFacts(h *history.History) *Facts {
 		switch e.Kind {
 		case history.Invoke:
 			f.Ops[e.Op] = &Operation{Invoke: e}
-			if e.F == history.Acquire && h.Header.Claims.ReadWrite {
-				f.roleOf[e.Owner] = "writer "
-				if e.Args != nil && e.Args.Mode == history.Shared {
-					f.roleOf[e.Owner] = "reader "
-				}
+			if e.F == history.Acquire && e.Args != nil {
+				f.modeOf[e.Owner] = e.Args.Mode
 			}
 		case history.OK, history.Fail, history.Info:
 			if op := f.Ops[e.Op]; op != nil {
@@ -202,19 +199,23 @@ func (f *Facts) NameOf(client, owner string) string {
 	if client == "" {
 		client = f.ClientOf[owner]
 	}
+	name := english.Name(owner)
 	if owner == "" || len(f.OwnersOf[client]) == 1 && f.OwnersOf[client][0] == owner {
-		return f.roleOf[owner] + english.Name(client)
+		name = english.Name(client)
 	}
-	return f.roleOf[owner] + english.Name(owner)
+	if mode, asked := f.modeOf[owner]; asked {
+		return f.History.Header.Claims.NameOwner(mode, name)
+	}
+	return name
 }
 
 func (f *Facts) Holder(stored string) string { return f.NameOf("", stored) }
 
-// HoldersAfter are the holders that a server has after a change of one of the holds that
-// it had.
-func (f *Facts) HoldersAfter(before []string, s *history.ServerEvent) (after []string) {
+// HoldersAfter are the holders that a server of a lock has after a change of one of the
+// holds that it had.
+func HoldersAfter(of history.Claims, before []string, s *history.ServerEvent) (after []string) {
 	for _, x := range before {
-		if x != s.WasHolder && x != s.Holder && f.History.Header.Claims.Capacity() > 1 {
+		if x != s.WasHolder && x != s.Holder && of.Capacity() > 1 {
 			after = append(after, x)
 		}
 	}
@@ -226,12 +227,7 @@ func (f *Facts) HoldersAfter(before []string, s *history.ServerEvent) (after []s
 
 // Holders names the holders that a server stores. short says of several how many they are.
 func (f *Facts) Holders(stored []string) (names, short string) {
-	for i, x := range stored {
-		if i > 0 {
-			names += ", "
-		}
-		names += f.Holder(x)
-	}
+	names = strings.Join(english.Words(stored, f.Holder), ", ")
 	if len(stored) > 1 {
 		return names, fmt.Sprintf("%d holders", len(stored))
 	}

@@ -21,7 +21,7 @@ var (
 // Poll is the time between two looks of a waiter.
 const Poll = 80 * time.Millisecond
 
-// request is how long a request waits for its answer. The end of an acquire takes two.
+// request is the time limit of a request. An acquire may end with two requests.
 const request = 400 * time.Millisecond
 
 // Keys that all locks share.
