@@ -243,6 +243,32 @@ func TestInherent(t *testing.T) {
 		730  c2 crash
 		1350 c1 acquire lease=4000 wait=1700
 		3050 c1 fail err=busy`
+	const handedAnew = take + `
+		3    server n1r1 cause=replication holder=c1 ttl=997 role=replica
+		50   c2 acquire lease=20000 wait=900
+		100  c1 release
+		101  server n1 EVAL by=c1 holder=c2 ttl=20000
+		102  c2 ok count=1
+		103  fault start 1 failover n1
+		104  server n1r1 EVAL by=c1 holder=c2 ttl=19000 role=primary
+		105  c2 lost
+		106  c2 release
+		107  c2 fail err=lost
+		108  c1 ok
+		19104 server n1r1 cause=expiry role=primary`
+	const handedToItself = `
+		0    fault start 1 delay c1 n1
+		1    c1 acquire lease=1000 wait=400
+		401  c1 info err=unknown
+		402  c1 acquire lease=1000 wait=2000
+		600  fault end 1 delay c1 n1
+		601  server n1 EVAL by=c1 holder=c1 ttl=1000
+		603  server n1 EVAL by=c1 holder=c1 ttl=500
+		604  server n1 EVAL by=c1 holder=c1 ttl=1000
+		605  c1 ok count=1
+		700  c1 release
+		701  server n1 EVAL by=c1
+		702  c1 ok`
 	const lateReply = "0 c1 acquire lease=1000\n1 server n1 SET by=c1 holder=c1 ttl=1000\n50 c1 ok count=1\n"
 	const unlogged = `
 		0    c1 acquire lease=1000
@@ -487,6 +513,12 @@ func TestInherent(t *testing.T) {
 		{"an acquire was handed the lock, and then asked for the whole lease", Linearizable, fair, // not a violation at all
 			handedOn + "728 server n1 EVAL by=c2 holder=c2 ttl=4000" + handedOnDies, "ok",
 			fair, handedOn + handedOnDies},
+		{"a late release handed the lock to the same owner once more", Linearizable, fair,
+			handedAnew, "another server took the place of node-1 at 0.103 s, and never had the hold",
+			fair, strings.Replace(handedAnew, "104  server n1r1 EVAL by=c1", "104  server n1r1 EVAL by=c2", 1)},
+		{"a client took an unheard grant back, and handed the lock to the next acquire of the owner", Lease, fair, // not a violation at all
+			handedToItself, "ok",
+			fair, strings.Replace(handedToItself, "401  c1 info err=unknown", "401  c1 fail err=busy", 1)},
 		{"two servers answered, and each is right by itself", Linearizable, plain,
 			forked + forkedDone, "both answered after the fault at 0.100 s",
 			plain, forked + "250 c2 acquire lease=1000\n251 server n1 SET by=c2 holder=c2 ttl=1000\n252 c2 ok count=1\n260 c2 release\n261 server n1 DEL by=c2\n262 c2 ok" +

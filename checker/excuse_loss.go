@@ -164,7 +164,7 @@ func (t *trace) leftBehind(c *Belief, by int64) (l lossOfHold) {
 				continue
 			}
 			if !own.anyHeld(s.t, by, func(o *span) bool {
-				return o.node != s.Node && o.group == s.group && o.to > f.from && !dropped(own, o)
+				return o.node != s.Node && o.group == s.group && o.to > f.from && !dropped(own, o) && !anew(c, own, o)
 			}) {
 				l = lossOfHold{groups: 1, needed: 1, at: f.from, forked: f.Forks,
 					how: fmt.Sprintf("another server took the place of %s at %s, and never had the hold", s.Node, at(f.from))}
@@ -173,6 +173,14 @@ func (t *trace) leftBehind(c *Belief, by int64) (l lossOfHold) {
 		}
 	}
 	return l
+}
+
+// anew reports whether another client handed a hold to the owner of a belief, who has the
+// belief already. So the hold on that server is not the one of the belief.
+func anew(c *Belief, own *account, hold *span) bool {
+	return hold.from > c.From && slices.ContainsFunc(own.changes.between(hold.from, hold.from), func(s *change) bool {
+		return s.Node == hold.node && s.command() && s.grants() && s.By != c.Client
+	})
 }
 
 // dropped reports whether a replica's hold ended because its primary had none.

@@ -62,10 +62,11 @@ func (j errorsJudge) groupsAnsweringFor(c *Belief, when int64) int {
 
 // judgeKeptHold checks that the servers did not keep a hold whose owner was notified of its
 // loss; how says in which way. A fault may have hidden their state from its client. And a
-// release may leave outer holds whose leases are over: with it the lock is free.
+// release may leave outer holds whose leases are over: with it the lock is free. A server
+// that took the place of another may have handed the lock to the same owner once more.
 func (j errorsJudge) judgeKeptHold(c *Belief, told int64, how string) Verdict {
 	o := j.op(c.AcquireOp)
-	if c.Lease == 0 || j.mayBeClosing(c.Client, told) || j.groupsAnsweringFor(c, told) < j.claims.Quorum {
+	if c.Lease == 0 || j.mayBeClosing(c.Client, told) || j.groupsAnsweringFor(c, told) < j.claims.Quorum || j.leftBehind(c, told).groups > 0 {
 		return Verdict{Outcome: OutcomeOK}
 	}
 	owed, ok := j.owedByServers(c, told)

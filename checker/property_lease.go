@@ -41,12 +41,16 @@ func (j leaseJudge) judge() Verdict {
 // owner took the lock.
 func (t *trace) handedOn(k ownerLock, c *change) *op {
 	client, ok := t.client[k.owner]
-	if !ok || !c.grants() || c.By == "" {
+	toItself := t.claims.Fairness && c.By == client && c.holder == k.owner && c.was == k.owner
+	if !ok || c.By == "" || !c.grants() && !toItself {
 		return nil
 	}
 	o := t.grantOf(k.owner, k.lock, c.t)
 	if o == nil || o.inv >= c.t || o.ret < c.t {
 		return nil
+	}
+	if toItself {
+		return t.handedToItself(c, o)
 	}
 	if c.By != client {
 		return o
@@ -57,6 +61,17 @@ func (t *trace) handedOn(k ownerLock, c *change) *op {
 	others := t.accountOf(ownerLock{"", k.lock})
 	if !others.anyHeld(o.inv+1, c.t, func(s *span) bool { return (s.holder != k.owner || s.from < o.inv) && s.from < c.t }) {
 		return nil // it did not wait
+	}
+	return o
+}
+
+// handedToItself is a waiting acquire to which its client handed the lock, as it took back
+// an earlier acquire of the same owner. No answer had come to that one, and the servers
+// show one holder all the time.
+func (t *trace) handedToItself(c *change, o *op) *op {
+	before := o.own.ops.last(o.inv-1, isAcquire)
+	if c.Count != c.WasCount || c.TTL >= c.WasTTL || before == nil || !before.unclear() {
+		return nil
 	}
 	return o
 }

@@ -34,6 +34,28 @@ func TestExtend_endsWithALoss(t *testing.T) {
 	})
 }
 
+// An extension that arrives after its owner has given up the hold does not keep the lock
+// from others for as long as it says.
+func TestExtend_arrivesAfterTheLoss(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		c := w.client(lock.WithUnlockTimeout(time.Second))
+		h := must[*lock.Hold](t)(c.Acquire(ctx, "orders", lock.Lease(10*time.Second)))
+		if err := h.Extend(ctx, 10*time.Second); err != nil { // the server has the script from here on
+			t.Fatal(err)
+		}
+		w.setLatency(9 * time.Second)
+		wantErr(t, "extend", h.Extend(ctx, time.Hour), lock.ErrUnknown)
+		<-h.Context().Done()
+		w.setLatency(time.Millisecond)
+		time.Sleep(20 * time.Second)
+		if w.server.Exists("orders") {
+			t.Error("the server has the lock long after the loss of its hold")
+		}
+		wantErr(t, "release", h.Release(ctx), lock.ErrLost)
+	})
+}
+
 // A hold that ends while its extension is on its way is lost, whatever the answer is.
 func TestExtend_leaseEndsOnTheWay(t *testing.T) {
 	for name, trip := range map[string]time.Duration{

@@ -37,8 +37,9 @@ type GroupOptions struct {
 //
 // [Group.Acquire] and [Group.Do] take it for one call: each call is an owner. Lock and
 // Unlock take it for the one owner that the Group itself is, which is reentrant. A nested
-// Lock extends the hold and counts, and only the last Unlock sends a request. Two
-// goroutines that share a Group exclude each other with Acquire, and not with Lock.
+// Lock extends the hold and counts. An inner Unlock asks the members whether they are
+// held. Two goroutines that share a Group exclude each other with Acquire, and not with
+// Lock.
 //
 // A group that has lost too many members is lost. Its other members are no longer
 // renewed, and end with their leases or with the release. The methods are safe for
@@ -198,17 +199,18 @@ func (g *Group) Unlock(ctx context.Context) (remaining int, err error) {
 	g.mu.Lock()
 	nested := g.count > 1
 	g.mu.Unlock()
-	lost := h.isLost()
-	if !nested || lost {
-		if err = h.Release(ctx); lost {
-			err = fmt.Errorf("release all: %w", ErrLost)
-		}
+	if nested && !h.isLost() {
+		err = h.Extend(ctx, time.Millisecond) // too short to change anything, it tells of a loss
+	} else {
+		err = h.Release(ctx)
+	}
+	if h.isLost() {
+		err = fmt.Errorf("release all: %w", ErrLost)
+	} else if errors.Is(err, ErrUnknown) {
+		return 0, err
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if errors.Is(err, ErrUnknown) {
-		return 0, err
-	}
 	if g.count--; g.count == 0 {
 		g.own = nil
 	}
@@ -247,9 +249,10 @@ func (g *Group) acquire(ctx context.Context, a Acquire, forever bool) (*GroupHol
 	waits := forever || a.Wait > 0
 	end := time.Now().Add(a.Wait)
 	for {
-		holds, err := g.round(ctx, a, forever, end)
+		holds, unsure, err := g.round(ctx, a, forever, end)
 		if err == nil {
 			h := newGroupHold(ctx, g, holds)
+			h.unsure = unsure
 			if !h.Deadline().IsZero() && time.Now().Before(h.Deadline()) {
 				return h, nil
 			}
@@ -286,15 +289,16 @@ func (g *Group) mayRetry(err error) bool {
 }
 
 // round makes one attempt at all members. It returns their holds, nil for a member that
-// is not held. After a failure it has given everything back.
-func (g *Group) round(ctx context.Context, a Acquire, forever bool, end time.Time) ([]*Hold, error) {
+// is not held, and how many of those may have been granted. After a failure it has given
+// everything back.
+func (g *Group) round(ctx context.Context, a Acquire, forever bool, end time.Time) (holds []*Hold, unsure int, err error) {
 	if g.any {
 		return g.roundOfAny(ctx, a)
 	}
 	if next := time.Now().Add(memberWait * time.Duration(len(g.members))); forever || a.Wait > 0 && next.Before(end) {
 		end = next
 	}
-	holds := make([]*Hold, len(g.members))
+	holds = make([]*Hold, len(g.members))
 	for i, m := range g.members {
 		err := ErrBusy
 		one := Acquire{Lease: a.Lease, Wait: time.Until(end)}
@@ -303,18 +307,19 @@ func (g *Group) round(ctx context.Context, a Acquire, forever bool, end time.Tim
 		}
 		if err != nil {
 			err = fmt.Errorf("acquire member %d: %w", i, err)
-			return nil, errors.Join(err, newGroupHold(ctx, g, holds).giveBack(ctx))
+			return nil, 0, errors.Join(err, newGroupHold(ctx, g, holds).giveBack(ctx))
 		}
 	}
-	return holds, nil
+	return holds, 0, nil
 }
 
 // roundOfAny asks all members concurrently and waits for all of them, so that the
 // outcome does not depend on the order of goroutines.
-func (g *Group) roundOfAny(ctx context.Context, a Acquire) ([]*Hold, error) {
+func (g *Group) roundOfAny(ctx context.Context, a Acquire) (holds []*Hold, unsure int, err error) {
 	node, cancel := context.WithTimeout(ctx, g.opts.NodeTimeout)
 	defer cancel()
-	holds, errs := make([]*Hold, len(g.members)), make([]error, len(g.members))
+	holds = make([]*Hold, len(g.members))
+	errs := make([]error, len(g.members))
 	var wg sync.WaitGroup
 	for i, m := range g.members {
 		wg.Go(func() {
@@ -333,14 +338,17 @@ func (g *Group) roundOfAny(ctx context.Context, a Acquire) ([]*Hold, error) {
 		case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
 			errs[i] = fmt.Errorf("member %d did not answer: %w", i, ErrUnknown)
 		}
+		if errors.Is(errs[i], ErrUnknown) {
+			unsure++
+		}
 	}
 	if granted >= g.need {
-		return holds, nil
+		return holds, unsure, nil
 	}
 	errs = append(errs, newGroupHold(ctx, g, holds).giveBack(ctx))
 	if granted+taken >= g.need {
-		return nil, ErrBusy
+		return nil, 0, ErrBusy
 	}
 	errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil })
-	return nil, fmt.Errorf("acquire majority: %w", errors.Join(errs...))
+	return nil, 0, fmt.Errorf("acquire majority: %w", errors.Join(errs...))
 }

@@ -12,8 +12,9 @@ import (
 // GroupHold is the grant of one call of [Group.Acquire]. Its methods are safe for
 // concurrent use.
 type GroupHold struct {
-	g     *Group
-	holds []*Hold // by member; nil for one that is not held
+	g      *Group
+	holds  []*Hold // by member; nil for one that is not held
+	unsure int     // members that are not held, and may have been granted
 
 	ctx  context.Context // ends with the hold
 	end  context.CancelCauseFunc
@@ -114,28 +115,20 @@ func (h *GroupHold) Deadline() time.Time {
 func (h *GroupHold) Remaining() time.Duration { return remaining(h.Deadline()) }
 
 // Extend makes the hold last for at least d from now. It extends all members, and fails
-// if too few of them could be extended; see [Hold.Extend].
+// if too few of them could be extended; see [Hold.Extend]. It does not wait longer than
+// [GroupOptions].NodeTimeout for members without which the group is held.
 func (h *GroupHold) Extend(ctx context.Context, d time.Duration) error {
 	if h.isLost() {
 		return fmt.Errorf("extend all: %w", ErrLost)
 	}
 	errs := make([]error, len(h.holds))
-	var wg sync.WaitGroup
 	for i, m := range h.holds {
-		if errs[i] = ErrNotHeld; m != nil {
-			wg.Go(func() { errs[i] = m.Extend(ctx, d) })
+		if errs[i] = errNoAnswerYet; m == nil {
+			errs[i] = ErrNotHeld
 		}
 	}
-	wg.Wait()
-	extended := 0
-	for i, err := range errs {
-		if err == nil {
-			extended++
-		} else {
-			errs[i] = fmt.Errorf("extend member %d: %w", i, err)
-		}
-	}
-	if extended >= h.g.need {
+	isExtended := func(err error) bool { return err == nil }
+	if h.askMembers("extend", errs, h.g.opts.NodeTimeout, h.g.need, isExtended, func(m *Hold) error { return m.Extend(ctx, d) }) >= h.g.need {
 		return nil
 	}
 	return errors.Join(errs...)
@@ -203,32 +196,27 @@ func (h *GroupHold) Release(ctx context.Context) error {
 		return fmt.Errorf("release all: %w", ErrNotHeld)
 	}
 	lost := h.isLost()
-	errs := h.releaseMembers(ctx, h.g.opts.NodeTimeout, h.g.need)
+	need := h.g.need + h.unsure
+	errs, free := h.releaseMembers(ctx, h.g.opts.NodeTimeout, need)
 	h.end(ErrNotHeld) // unless it has ended as lost
-	var all []error
-	free, gone, absent := len(errs), 0, 0
+	gone, absent := 0, 0
 	for i, err := range errs {
 		switch {
 		case h.holds[i] == nil:
 			absent++
-		case errors.Is(err, ErrUnknown):
-			free--
 		case errors.Is(err, ErrLost), errors.Is(err, ErrNotHeld):
 			gone++
-		}
-		if err != nil {
-			all = append(all, fmt.Errorf("release member %d: %w", i, err))
 		}
 	}
 	switch {
 	case lost:
 		return fmt.Errorf("release all: %w", ErrLost)
 	case len(h.holds)-gone-absent < h.g.need:
-		return fmt.Errorf("release all: %d members had lost it: %w", gone, errors.Join(append(all, ErrLost)...))
-	case h.g.any && free >= h.g.need:
+		return fmt.Errorf("release all: %d members had lost it: %w", gone, errors.Join(append(errs, ErrLost)...))
+	case h.g.any && free >= need:
 		return nil
 	}
-	return errors.Join(all...)
+	return errors.Join(errs...)
 }
 
 // giveBackGrace is the time for which a failed round waits for the release of its
@@ -238,7 +226,8 @@ const giveBackGrace = 500 * time.Millisecond
 // giveBack releases all members after a failed round, and returns the unknown outcomes.
 func (h *GroupHold) giveBack(ctx context.Context) error {
 	var unclear []error
-	for _, err := range h.releaseMembers(context.WithoutCancel(ctx), giveBackGrace, 0) {
+	errs, _ := h.releaseMembers(context.WithoutCancel(ctx), giveBackGrace, 0)
+	for _, err := range errs {
 		if errors.Is(err, ErrUnknown) {
 			unclear = append(unclear, err)
 		}
@@ -249,45 +238,63 @@ func (h *GroupHold) giveBack(ctx context.Context) error {
 // errNoAnswerYet: the release of a member goes on.
 var errNoAnswerYet = fmt.Errorf("no answer yet: %w", ErrUnknown)
 
-// releaseMembers releases the members that are still to be released, all of them
-// concurrently. It returns what came of each, nil for the others. When patience is over, it
-// waits no longer than until need members are free.
-func (h *GroupHold) releaseMembers(ctx context.Context, patience time.Duration, need int) []error {
+// releaseMembers releases the members that are still to be released. It returns what came
+// of each, nil for the others, and how many have no unknown outcome.
+func (h *GroupHold) releaseMembers(ctx context.Context, patience time.Duration, need int) (errs []error, free int) {
+	errs = make([]error, len(h.holds))
+	h.mu.Lock()
+	for i, open := range h.open {
+		if open {
+			errs[i] = errNoAnswerYet
+		}
+	}
+	h.mu.Unlock()
+	isFree := func(err error) bool { return !errors.Is(err, ErrUnknown) }
+	free = h.askMembers("release", errs, patience, need, isFree, func(m *Hold) error { return m.Release(ctx) })
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for i, err := range errs {
+		h.open[i] = h.open[i] && !isFree(err)
+	}
+	return errs, free
+}
+
+// askMembers sends a request to each member without an answer in errs, all of them
+// concurrently, and stores the answers there. It returns how many members are done. When
+// patience is over, it waits no longer than until need of them are.
+func (h *GroupHold) askMembers(verb string, errs []error, patience time.Duration, need int, isDone func(error) bool, request func(*Hold) error) (done int) {
 	type answer struct {
 		member int
 		err    error
 	}
-	errs := make([]error, len(h.holds))
-	answers := make(chan answer, len(h.holds))
-	h.mu.Lock()
+	answers := make(chan answer, len(errs))
 	left := 0
-	for i, open := range h.open {
-		if !open {
-			continue
+	for i, err := range errs {
+		if isDone(err) {
+			done++
 		}
-		left++
-		errs[i] = errNoAnswerYet
-		go func() { answers <- answer{i, h.holds[i].Release(ctx)} }()
+		if err == errNoAnswerYet {
+			left++
+			go func() { answers <- answer{i, request(h.holds[i])} }()
+		}
 	}
-	h.mu.Unlock()
-	timer := time.NewTimer(patience)
-	free, late := len(h.holds)-left, false
-	for left > 0 && !(late && free >= need) {
+	over := time.After(patience)
+	for late := false; left > 0 && !(late && done >= need); {
 		select {
 		case a := <-answers:
 			errs[a.member] = a.err
 			left--
-			if !errors.Is(a.err, ErrUnknown) {
-				free++
+			if isDone(a.err) {
+				done++
 			}
-		case <-timer.C:
+		case <-over:
 			late = true
 		}
 	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
 	for i, err := range errs {
-		h.open[i] = h.open[i] && errors.Is(err, ErrUnknown)
+		if err != nil {
+			errs[i] = fmt.Errorf("%s member %d: %w", verb, i, err)
+		}
 	}
-	return errs
+	return done
 }

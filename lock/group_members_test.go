@@ -29,6 +29,21 @@ func TestRedLock_majority(t *testing.T) {
 	}
 }
 
+// A member whose acquire had no answer may have been granted. It does not count as free, so
+// a release waits for the two others.
+func TestRedLock_releaseWithoutAnUnsureMember(t *testing.T) {
+	inBubbles(t, 3, func(t *testing.T, s *servers) {
+		g := lock.NewRedLock(options(1), s.members()...)
+		s.worlds[0].hung.Store(true)
+		h := must[*lock.GroupHold](t)(g.Acquire(t.Context()))
+		s.worlds[2].setLatency(300 * time.Millisecond)
+		if err := h.Release(t.Context()); err != nil || s.worlds[2].server.Exists("orders") {
+			t.Errorf("released with %v; a second server has the lock: %v", err, s.worlds[2].server.Exists("orders"))
+		}
+		s.worlds[0].hung.Store(false)
+	})
+}
+
 // Two of three servers do not answer. The error says so, and not that somebody else has the
 // lock, nor that the context of the caller has ended.
 func TestRedLock_mostAreStopped(t *testing.T) {

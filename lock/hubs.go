@@ -143,29 +143,14 @@ func (h *hub) reroute(ctx context.Context) error {
 	return nil
 }
 
-// subscribe sends the commands that subscribe to channels. A sharded channel needs a
-// command of its own, because one command concerns one slot.
-func (conn *subConn) subscribe(ctx context.Context, channels ...string) error {
+// sendEach sends a command about channels, and one for each sharded channel, because such a
+// command concerns one slot. Only the first may take the time to connect.
+func (conn *subConn) sendEach(ctx context.Context, channels []string, plain, sharded func(context.Context, ...string) error) (err error) {
 	if !conn.sharded {
-		return conn.ps.Subscribe(ctx, channels...)
+		return plain(ctx, channels...)
 	}
-	for _, ch := range channels {
-		if err := conn.ps.SSubscribe(ctx, ch); err != nil {
-			return err
-		}
-		ctx = spent
+	for i := 0; i < len(channels) && err == nil; i++ {
+		err, ctx = sharded(ctx, channels[i]), spent
 	}
-	return nil
-}
-
-func (conn *subConn) unsubscribe(ctx context.Context, channels ...string) error {
-	if !conn.sharded {
-		return conn.ps.Unsubscribe(ctx, channels...)
-	}
-	for _, ch := range channels {
-		if err := conn.ps.SUnsubscribe(ctx, ch); err != nil {
-			return err
-		}
-	}
-	return nil
+	return err
 }

@@ -206,7 +206,9 @@ func (s *state) extend(ctx context.Context, cur *holding, d time.Duration) error
 	s.c.mu.Lock()
 	current := s.has(held)
 	switch {
-	case !current || err != nil:
+	case !current:
+	case err != nil:
+		s.late = true // it may still arrive
 	case r.held:
 		held.raise(r.sent, d)
 	default:

@@ -33,7 +33,7 @@ type state struct {
 
 	cur    *holding  // nil without one; a lost one stays until Unlock has reported it
 	open   *giveBack // without an answer, or with one that its owner has not seen
-	late   bool      // a copy of an acquire may still arrive, and no note is to come
+	late   bool      // a copy of an acquire or extension may still arrive, and no note is to come
 	place  *place    // in the queue of a fair lock; nil when the owner does not wait
 	timer  *time.Timer
 	forget time.Time // when the client forgets a loss that no Unlock has reported; zero: never
@@ -265,8 +265,8 @@ func (s *state) expire() {
 }
 
 // loseByClock ends the holding as lost before the server has reported it. The server's
-// lease frees the lock, which a copy of the acquire must not take again. The caller holds
-// mu, and calls after without it.
+// lease frees the lock, which a copy of the acquire must not take again, nor an extension
+// keep. The caller holds mu, and calls after without it.
 func (s *state) loseByClock() (after func()) {
 	cur := s.cur
 	tell := s.lose()

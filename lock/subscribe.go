@@ -281,7 +281,7 @@ func (h *hub) connect() error {
 		conn.sent[ch], conn.pending[ch] = true, true
 	}
 	conn.ps = h.c.user.Subscribe(ctx) // does nothing yet
-	if err := conn.subscribe(ctx, channels...); err != nil {
+	if err := conn.sendEach(ctx, channels, conn.ps.Subscribe, conn.ps.SSubscribe); err != nil {
 		conn.ps.Close()
 		return err
 	}
@@ -363,9 +363,9 @@ func (h *hub) update(conn *subConn) (linger time.Duration, err error) {
 
 	switch { // the reader finds out about a failed write
 	case len(add) > 0:
-		err = conn.subscribe(spent, add...)
+		err = conn.sendEach(spent, add, conn.ps.Subscribe, conn.ps.SSubscribe)
 	case len(remove) > 0:
-		err = conn.unsubscribe(spent, remove...)
+		err = conn.sendEach(spent, remove, conn.ps.Unsubscribe, conn.ps.SUnsubscribe)
 	case ping:
 		err = conn.ps.Ping(spent)
 	}
