@@ -35,6 +35,7 @@ var properties = []property{
 	progressProperty,
 	fairnessProperty,
 	errorsProperty,
+	observationProperty,
 	cleanupProperty,
 }
 

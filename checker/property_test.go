@@ -92,8 +92,8 @@ func TestCorrectHandover(t *testing.T) {
 			t.Errorf("%s: %+v", p, v)
 		}
 	}
-	if len(r.Verdicts) != len(properties)-2 {
-		t.Errorf("%d verdicts, want all but two: renewal and resource are not claimed", len(r.Verdicts))
+	if len(r.Verdicts) != len(properties)-3 {
+		t.Errorf("%d verdicts, want all but three: renewal, resource and observation are not claimed", len(r.Verdicts))
 	}
 }
 

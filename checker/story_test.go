@@ -46,7 +46,11 @@ func story(t testing.TB, h history.Header, text string) *history.History {
 		num := func(key string) int64 { return number(t, opts[key]) }
 		raw := func(key string) int64 { n, _ := strconv.ParseInt(opts[key], 10, 64); return n }
 		result := func() *history.Result {
-			return &history.Result{Count: int(raw("count")), Token: uint64(raw("token")), Value: raw("value"), Until: num("until"), Since: num("since"), Error: opts["err"], Message: opts["msg"]}
+			named := ""
+			if opts["holder"] != "" {
+				_, named = who(opts["holder"])
+			}
+			return &history.Result{Holder: named, Count: int(raw("count")), Token: uint64(raw("token")), Value: raw("value"), Until: num("until"), Since: num("since"), Error: opts["err"], Message: opts["msg"]}
 		}
 		switch plain[0] {
 		case "end":
@@ -117,7 +121,7 @@ func story(t testing.TB, h history.Header, text string) *history.History {
 			e.Client, e.Owner = who(plain[0])
 			e.Lock = "stock"
 			switch verb := plain[1]; verb {
-			case "acquire", "release", "read", "write", "inspect", "extend":
+			case "acquire", "release", "read", "write", "inspect", "extend", "observe":
 				id++
 				e.Kind, e.F, e.Op = history.Invoke, history.Func(verb), id
 				wait := num("wait")

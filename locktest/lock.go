@@ -27,6 +27,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/holdfast-go/holdfast/checker/history"
@@ -296,6 +297,22 @@ func (s session) SharedLocker(name, thread string) lock.Locker {
 		l = f
 	}
 	return &classified{l, s.lock, s.c.Lease}
+}
+
+// Observer implements [locks.Observer].
+func (s session) Observer(name, thread string) func(context.Context) (string, error) {
+	f, ok := s.make(name, thread).(*Funcs)
+	if !ok || f.Holder == nil {
+		return func(context.Context) (string, error) { return "", errors.ErrUnsupported }
+	}
+	c := &classified{f, s.lock, s.c.Lease}
+	return func(ctx context.Context) (string, error) {
+		owner, err := f.Holder(ctx)
+		if process, thread, ok := strings.Cut(owner, ":"); ok && !s.lock.StoresOwner {
+			owner = process + "/" + thread // as histories name it
+		}
+		return owner, c.class(ctx, err)
+	}
 }
 
 // owner is a string that no other owner has.

@@ -52,8 +52,8 @@ func (l *Lock) unusable(v lock.Locker) string {
 	if v == nil || ok && f == nil {
 		return "New, or Session.Locker, returned nil in the place of a lock: " + hint
 	}
-	if !ok && l.Claims.ReadWrite {
-		return "New, or Session.Locker, must return a *locktest.Funcs, because of Claims.ReadWrite"
+	if !ok && (l.Claims.ReadWrite || l.Claims.Observes) {
+		return "New, or Session.Locker, must return a *locktest.Funcs, because of Claims.ReadWrite or Claims.Observes"
 	}
 	if !ok {
 		return ""
@@ -67,6 +67,7 @@ func (l *Lock) unusable(v lock.Locker) string {
 		{"Token, because of Claims.Fencing", f.Token != nil, l.Claims.Fencing},
 		{"LostSign, because of Claims.LostSign", f.LostSign != nil, l.Claims.LostSign},
 		{"Extend, because of Claims.Extends", f.Extend != nil, l.Claims.Extends},
+		{"Holder, because of Claims.Observes", f.Holder != nil, l.Claims.Observes},
 		{"AcquireFor, because of Claims.Explicit", f.AcquireFor != nil, l.Claims.Explicit},
 		{"AcquireShared, because of Claims.ReadWrite", f.AcquireShared != nil, l.Claims.ReadWrite},
 		{"ReleaseShared, because of Claims.ReadWrite", f.ReleaseShared != nil, l.Claims.ReadWrite},

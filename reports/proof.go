@@ -103,6 +103,8 @@ func succeeded(f *story.Facts, op *story.Operation, res *history.Result) string 
 			return fmt.Sprintf("over %d, had read %d", res.Value, a.Base)
 		}
 		return fmt.Sprintf("over %d", res.Value)
+	case history.Observe:
+		return cmp.Or(res.Holder, "nobody")
 	case history.Inspect:
 		return fmt.Sprintf("count %d", res.Count)
 	}

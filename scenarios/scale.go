@@ -46,7 +46,7 @@ func (s *Scenario) AtScale(scale float64) *Scenario {
 	if t.Latency != DefaultLatency {
 		by(&t.Latency.Min, &t.Latency.Max)
 	}
-	by(&t.Lag, &w.Lease, &w.Wait, &w.Think, &w.Rest, &w.Start, &w.Stagger, &w.Poll, &w.Handoff, &w.Close, &w.Extend)
+	by(&t.Lag, &w.Lease, &w.Wait, &w.Think, &w.Rest, &w.Start, &w.Stagger, &w.Poll, &w.Handoff, &w.Close, &w.Extend, &w.Observe)
 	w.Nested = slices.Clone(w.Nested)
 	for i := range w.Nested {
 		by(&w.Nested[i])

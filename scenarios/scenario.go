@@ -116,6 +116,9 @@ type Workload struct {
 	// Extend makes a holder extend its innermost hold before the think time, so
 	// that the hold lasts at least this long from then on.
 	Extend faults.Duration `yaml:"extend" json:"extend,omitempty"`
+	// Observe makes each client ask in this interval who holds the locks, beside its
+	// owners and until they have finished.
+	Observe faults.Duration `yaml:"observe" json:"observe,omitempty"`
 	// Shutdown ends the last critical section of a client with a shutdown of its lock
 	// instead of a release. The shutdown releases all holds of the process.
 	Shutdown bool `yaml:"shutdown" json:"shutdown,omitempty"`

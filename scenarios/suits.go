@@ -23,6 +23,8 @@ func (s *Scenario) canDo(l *locks.Lock) (ok bool, reason string) {
 		return false, lacks("reentrant")
 	case s.extends() && !l.Claims.Extends:
 		return false, lacks("extends")
+	case s.Workload.Observe > 0 && !l.Claims.Observes:
+		return false, lacks("observes")
 	case s.shutsDown() && !l.Claims.ShutsDown:
 		return false, lacks("shuts_down")
 	case s.Workload.User == history.Careful && !l.HasCarefulUser():

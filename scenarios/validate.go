@@ -219,7 +219,7 @@ func (v validator) workload() error {
 		is   faults.Duration
 	}{
 		{"workload.wait", w.Wait}, {"workload.think", w.Think}, {"workload.rest", w.Rest},
-		{"workload.start", w.Start}, {"workload.stagger", w.Stagger}, {"workload.close", w.Close}, {"workload.extend", w.Extend},
+		{"workload.start", w.Start}, {"workload.stagger", w.Stagger}, {"workload.close", w.Close}, {"workload.extend", w.Extend}, {"workload.observe", w.Observe},
 	} {
 		if err := v.notNegative(f.path, f.is); err != nil {
 			return err

@@ -15,7 +15,7 @@ import (
 // The words that fields of a fault allow.
 var (
 	momentNames = faults.Moments()
-	opNames     = []string{"acquire", "release", "inspect", "extend", "background"}
+	opNames     = []string{"acquire", "release", "inspect", "extend", "observe", "background"}
 )
 
 // commandName is a Redis command as the servers know it.

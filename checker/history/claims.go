@@ -17,6 +17,7 @@ type Claims struct {
 	LostSign  bool `json:"lost_sign,omitempty"`  // a holder is notified when its hold is lost
 	TakesBack bool `json:"takes_back,omitempty"` // an acquire that ends without a grant leaves nothing behind
 	Extends   bool `json:"extends,omitempty"`    // an owner can prolong its hold
+	Observes  bool `json:"observes,omitempty"`   // anybody can ask who holds the lock
 	ReadWrite bool `json:"read_write,omitempty"` // readers share the lock, and a writer has it alone
 
 	// Permits is the number of holds at once of a semaphore; 0 is 1, for a mutex.
@@ -79,6 +80,8 @@ func (c Claims) Conflict() string {
 		return `"reentrant" and "fencing" are claims of a lock with one holder`
 	case c.ReadWrite && c.Fairness:
 		return `"fairness" among readers and writers has no one order`
+	case c.Observes && c.Capacity() > 1:
+		return `"observes" is a claim of a lock with one holder`
 	}
 	return ""
 }

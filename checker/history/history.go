@@ -121,6 +121,7 @@ const (
 	Write   Func = "write"   // write the guarded resource
 	Inspect Func = "inspect" // ask the lock how often this owner holds it
 	Extend  Func = "extend"  // make the innermost hold last for a lease from now on
+	Observe Func = "observe" // ask the lock who holds it
 
 	Lost    Func = "lost"    // note: the client learned that its hold is gone
 	Stopped Func = "stopped" // note: the client stopped its work, because its hold's validity was over
@@ -204,6 +205,7 @@ type Result struct {
 	Count   int    `json:"count,omitempty"`   // acquire, release, inspect: holds of this owner now
 	Token   uint64 `json:"token,omitempty"`   // acquire: fencing token, 0 for none
 	Until   int64  `json:"until,omitempty"`   // acquire: end of the validity that the grant names, 0 for none
+	Holder  string `json:"holder,omitempty"`  // observe: the owner that the lock named, "" for nobody
 	Value   int64  `json:"value,omitempty"`   // read: the value; write: the value overwritten
 	Since   int64  `json:"since,omitempty"`   // closed, crashed: when the close began, if it took time
 	Error   string `json:"error,omitempty"`   // class, on Fail and Info

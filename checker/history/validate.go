@@ -257,7 +257,7 @@ func validateShape(e *Event) string {
 
 func validateOp(e *Event) string {
 	switch e.F {
-	case Acquire, Release, Inspect, Extend:
+	case Acquire, Release, Inspect, Extend, Observe:
 		if e.Lock == "" {
 			return "the operation names no lock"
 		}

@@ -33,6 +33,7 @@ type Client struct {
 	early    time.Duration     // how long before the end of its validity a careful user stops
 	atOnce   int               // owners
 	threads  []*thread
+	observer *thread // nil if the workload has none
 
 	closing  sync.Once
 	closeErr error // of closing the lock handle
@@ -62,6 +63,9 @@ func (r *Run) NewClient(n int, p *faults.Process, s locks.Session, stocks map[st
 		}
 		c.threads = append(c.threads, t)
 	}
+	if c.work.Observe > 0 {
+		c.observer = &thread{Client: c, number: c.atOnce + 1, rng: random.Stream(r.Seed, "observer", p.Name())}
+	}
 	return c
 }
 
@@ -70,12 +74,18 @@ func (c *Client) run(ctx context.Context) {
 	for _, t := range c.threads { // one after the other: a lock may draw at random for each
 		t.newOwner()
 	}
-	var all sync.WaitGroup
+	var all, beside sync.WaitGroup
+	working, finished := context.WithCancel(ctx)
+	if c.observer != nil {
+		beside.Go(func() { c.observer.observe(working) })
+	}
 	for _, t := range c.threads[1:] {
 		all.Go(func() { t.run(ctx) })
 	}
 	c.threads[0].run(ctx)
 	all.Wait()
+	finished()
+	beside.Wait()
 }
 
 // closeSession closes the lock handle once.

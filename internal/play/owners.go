@@ -101,6 +101,13 @@ func (o *owners) nameOf(lock, identity string) string {
 	return cmp.Or(o.called[calledBy{lock, identity}], o.name[numbered(identity)], identity)
 }
 
+// ownerOf is the owner that a lock names by a stored value, or by the name of the owner.
+func (o *owners) ownerOf(lock, value string) string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.nameOf(lock, value)
+}
+
 // numbered is the declared part of an identity that ends with a number: everything
 // up to its last two colons. It is "" for any other identity.
 func numbered(identity string) string {

@@ -113,6 +113,9 @@ func (r *Run) Header(version string) history.Header {
 	if r.hasStock() {
 		h.Resource = &history.Resource{Initial: Initial, Fenced: r.fenced(), FencesReads: r.fencesReads()}
 	}
+	if s.Workload.Observe == 0 {
+		h.Claims.Observes = false // nobody asks
+	}
 	if h.Unseen = r.Owners.unseen(); h.Unseen != "" || r.Lock.Bundled() != nil {
 		h.Unwatched = true
 	}

@@ -44,12 +44,7 @@ type thread struct {
 // run plays all critical sections. It returns early when the process crashes
 // or ctx ends.
 func (c *thread) run(ctx context.Context) {
-	defer func() {
-		if p := recover(); p != nil {
-			c.rec.Add(history.Event{Kind: history.Note, F: history.Panic, Client: c.Proc.Name(), Owner: c.owner,
-				Result: &history.Result{Message: fmt.Sprintf("%v\n%s", p, goroutines.Plain(strings.TrimRight(string(debug.Stack()), "\n")))}})
-		}
-	}()
+	defer c.notePanic()
 	c.sleep(ctx, time.Duration(c.work.Start)+time.Duration(c.rng.Int64N(int64(time.Millisecond))))
 	for hold := range c.work.Holds {
 		if ctx.Err() != nil || !c.proceed() {
@@ -64,6 +59,14 @@ func (c *thread) run(ctx context.Context) {
 		if !c.work.Herd {
 			c.sleep(ctx, time.Duration(c.work.Rest)+time.Duration(c.rng.Int64N(int64(time.Millisecond))))
 		}
+	}
+}
+
+// notePanic records a panic of the lock, which it ends.
+func (c *thread) notePanic() {
+	if p := recover(); p != nil {
+		c.rec.Add(history.Event{Kind: history.Note, F: history.Panic, Client: c.Proc.Name(), Owner: c.owner,
+			Result: &history.Result{Message: fmt.Sprintf("%v\n%s", p, goroutines.Plain(strings.TrimRight(string(debug.Stack()), "\n")))}})
 	}
 }
 

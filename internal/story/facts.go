@@ -54,7 +54,7 @@ func NewFacts(h *history.History) *Facts {
 				f.OwnersOf[e.Client] = []string{}
 				f.Clients = append(f.Clients, e.Client)
 			}
-			if e.Owner != "" && !slices.Contains(f.OwnersOf[e.Client], e.Owner) {
+			if e.Owner != "" && e.Owner != e.Client && !slices.Contains(f.OwnersOf[e.Client], e.Owner) {
 				f.OwnersOf[e.Client] = append(f.OwnersOf[e.Client], e.Owner)
 				f.ClientOf[e.Owner] = e.Client
 			}

@@ -55,6 +55,11 @@ func (t *teller) succeeded(e *history.Event) {
 		}
 	case history.Extend:
 		t.say(e, ordinary, "%s extends its hold, which lasts %s from now on.", who, length(op.Invoke.Args.Lease))
+	case history.Observe:
+		who = t.f.NameOf(e.Client, e.Client)
+		if holder := e.Result.Holder; t.all || t.proven[e.Op] {
+			t.say(e, telling, "%s asks who holds the lock: %s.", who, cmp.Or(english.Clean(holder), "nobody"))
+		}
 	case history.Write:
 		for _, l := range t.f.Lost {
 			if l.Event == e {

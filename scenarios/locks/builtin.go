@@ -27,7 +27,7 @@ var builtIn = []*Lock{
 	textbookLock("set-px-lua", "SET NX PX with the owner's value, compare and delete in a script, spins", true, textbook.NewSetPXLua).with(Habits{Scripts: true}),
 	{
 		name: "set-px-renew", summary: "set-px-lua, and a scheduler that extends the lease in its last third", Groups: 1,
-		Claims: textbookClaims(func(c *history.Claims) { c.Renewal, c.LostSign, c.Closes = true, true, true }), Habits: Habits{Scripts: true},
+		Claims: textbookClaims(func(c *history.Claims) { c.Renewal, c.LostSign, c.Closes, c.Observes = true, true, true, true }), Habits: Habits{Scripts: true},
 		numbers: func(s Setting) history.Terms {
 			t := textbookNumbers(s)
 			t.RenewEvery = int64(s.Lease*2/3 + s.scaled(renewScan))
@@ -40,7 +40,7 @@ var builtIn = []*Lock{
 	},
 	{
 		name: "reentrant", summary: "the reference lock: reentrant, watchdog, pub/sub waits, Redisson's wire format", Groups: 1,
-		Claims: referenceClaims(nil), numbers: referenceNumbers, Habits: Habits{Scripts: true},
+		Claims: referenceClaims(func(c *history.Claims) { c.Observes = true }), numbers: referenceNumbers, Habits: Habits{Scripts: true},
 		Open: openReference(), CheckName: lock.CheckName, Keeps: keepsNothing,
 	},
 	{
@@ -62,7 +62,7 @@ var builtIn = []*Lock{
 	},
 	{
 		name: "fenced", summary: "the reference lock with a fencing token, which the resource checks", Groups: 1,
-		Claims:  referenceClaims(func(c *history.Claims) { c.Fencing = true }),
+		Claims:  referenceClaims(func(c *history.Claims) { c.Fencing, c.Observes = true, true }),
 		numbers: referenceNumbers, Habits: Habits{Scripts: true},
 		Open: openReference(func(Environment) lock.Option { return lock.WithFencing() }), CheckName: lock.CheckName, Keeps: keepsToken,
 	},
@@ -192,6 +192,17 @@ func (s renewSession) Locker(name, thread string) lock.Locker {
 }
 func (s renewSession) Close() error { return s.renewer.Close() }
 
+// Observer implements [Observer].
+func (s renewSession) Observer(name, _ string) func(context.Context) (string, error) {
+	return func(ctx context.Context) (string, error) {
+		holder, err := s.env.Clients[0].Get(ctx, name).Result()
+		if errors.Is(err, redis.Nil) {
+			err = nil
+		}
+		return holder, err
+	}
+}
+
 // referenceSession is a client of the reference lock.
 type referenceSession struct {
 	env     Environment
@@ -213,6 +224,20 @@ func (s *referenceSession) Identity(thread string) string { return identityOf(s.
 
 func (s *referenceSession) Locker(name, thread string) lock.Locker {
 	return s.clients[0].NewLock(name, thread)
+}
+
+// Observer implements [Observer]. The hash has a field for the owner beside those of the
+// lock's own.
+func (s *referenceSession) Observer(name, _ string) func(context.Context) (string, error) {
+	return func(ctx context.Context) (string, error) {
+		fields, err := s.env.Clients[0].HKeys(ctx, name).Result()
+		for _, f := range fields {
+			if strings.Contains(f, ":") {
+				return f, err
+			}
+		}
+		return "", err
+	}
 }
 
 // Shutdown implements [Leaver].

@@ -145,6 +145,14 @@ type Sharer interface {
 	SharedLocker(name, thread string) lock.Locker
 }
 
+// Observer is implemented by the sessions of locks that tell who holds them.
+type Observer interface {
+	// Observer returns a function for a thread without a hold that asks who holds a lock.
+	// It names the holder by the value that the lock stores or as [Session].Identity
+	// does, and "" means nobody.
+	Observer(name, thread string) func(context.Context) (holder string, err error)
+}
+
 // Leaver is implemented by sessions that can shut down: one call releases all holds
 // of the process and closes the lock. Its error is like that of a release.
 type Leaver interface {
