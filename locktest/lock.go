@@ -285,7 +285,7 @@ func (s session) Locker(name, thread string) lock.Locker {
 	if f, ok := l.(*Funcs); ok {
 		f.once = !s.lock.Claims.Waits
 	}
-	return &classified{l, s.lock, s.c.Lease}
+	return &classified{l, s.lock, s.c}
 }
 
 func (s session) SharedLocker(name, thread string) lock.Locker {
@@ -295,7 +295,7 @@ func (s session) SharedLocker(name, thread string) lock.Locker {
 		f.once = !s.lock.Claims.Waits
 		l = f
 	}
-	return &classified{l, s.lock, s.c.Lease}
+	return &classified{l, s.lock, s.c}
 }
 
 // owner is a string that no other owner has.

@@ -42,8 +42,8 @@ func (p *Process) Now() time.Time {
 	return withMonotonic(p.wall.now(), time.Since(epoch))
 }
 
-// ReadsClock reports whether anybody has called Now.
-func (p *Process) ReadsClock() bool {
+// IsRead reports whether anybody has called Now.
+func (p *Process) IsRead() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.read

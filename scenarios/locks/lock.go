@@ -67,8 +67,21 @@ type Environment struct {
 	Addrs []string
 	// Dial connects this process to a server.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
+	// Clock is that of the machine of this process; nil for the one of package time.
+	Clock interface {
+		Now() time.Time
+		IsRead() bool // whether anybody has called Now
+	}
 
 	options []lock.Option // of the reference lock, besides those of the lock under test
+}
+
+// Now is the time by the clock of the process.
+func (e Environment) Now() time.Time {
+	if e.Clock == nil {
+		return time.Now()
+	}
+	return e.Clock.Now()
 }
 
 // Setting holds the parameters of a run on which the promises of a lock depend.
