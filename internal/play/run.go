@@ -55,9 +55,9 @@ func (p *Played) Judged() *history.History {
 	return &h
 }
 
-// NothingToStrike reports whether a third-party lock never sent the command for
-// which a fault waits, or never asked for the time of a client whose clock is wrong. Then
-// the scenario does not apply to it. The string is the reason.
+// NothingToStrike reports whether a third-party lock never sent the command for which a
+// fault waits, or never asked for the time of a client. Then the scenario does not apply
+// to it. The string is the reason.
 func NothingToStrike(s *scenarios.Scenario, l *locks.Lock, p *Played) (bool, string) {
 	missed := p.Missed()
 	if l.ThirdParty != nil && !p.ReadsClock && s.Has(func(t history.Traits) bool { return t.MovesClientClock }) {

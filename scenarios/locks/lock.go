@@ -31,6 +31,7 @@ type Lock struct {
 	Claims  history.Claims
 	numbers func(s Setting) history.Terms // besides its claims, quorum and acks
 	Habits  Habits
+	holder  Holder                               // that a built-in lock declares
 	Open    func(e Environment) (Session, error) // nil for one behind an adapter
 	// CheckName returns the reason why the lock cannot have a name; nil accepts
 	// all.
@@ -139,6 +140,7 @@ func (s *Lock) HasCarefulUser() bool {
 type Habits struct {
 	Scripts bool // sends scripts by their hash
 	Looks   bool // reads the key before it deletes it
+	Clock   bool // asks for the time of its client
 }
 
 // Session is a lock under test in one client process.
