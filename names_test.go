@@ -110,7 +110,7 @@ func TestFaultsAreListed(t *testing.T) {
 			if k.Lasts {
 				params = append([]string{"for"}, params...)
 			}
-			list += fmt.Sprintf("| `%s` | %s | %s | %s |\n", k.Name, k.Target, strings.Join(params, ", "), k.Summary)
+			list += fmt.Sprintf("| `%s` | %s | %s | %s |\n", k.Name, k.Targets(), strings.Join(params, ", "), k.Summary)
 		}
 		return head + begin + list + end + tail
 	})

@@ -37,10 +37,12 @@ func newFaultLog(x *index) *faultLog {
 	return t
 }
 
+// faultSpans leaves out the clocks of clients: no lock must depend on them, so they excuse
+// nothing. See [trace.excuseClocks] for the locks that do.
 func faultSpans(h *history.History, settling int64) []*faultSpan {
 	var spans []*faultSpan
 	for _, x := range h.Strikes() {
-		if x.Failed() {
+		if x.Failed() || x.MovesClientClock {
 			continue
 		}
 		s := &faultSpan{Traits: x.Traits, from: x.From, to: x.To, open: x.Open(), lasted: x.Lasts || x.Ended && x.To > x.From}

@@ -18,10 +18,10 @@ const primaryName = "primary"
 // targets, an unsupported duration, or unsupported parameters.
 func checkCommon(k Kind, s Spec, t Topology) error {
 	if len(s.Target) == 0 {
-		return fmt.Errorf("needs a target: %s", allowed(k.Target, t))
+		return fmt.Errorf("needs a target: %s", allowed(k.Targets(), t))
 	}
 	for _, name := range s.Target {
-		if err := checkName(name, k.Target, t); err != nil {
+		if err := checkName(name, k.Targets(), t); err != nil {
 			return err
 		}
 	}
@@ -86,14 +86,15 @@ func checkParams(k Kind, s Spec) error {
 	return nil
 }
 
-// checkName returns an error unless name is a party of the kind "client", "node"
-// or "link" (either of the two).
+// checkName returns an error unless name is a party of the kind "client", "node",
+// or either of the two: "link" or "node or client".
 func checkName(name, kind string, t Topology) error {
 	names := clientNames(t)
 	switch kind {
+	case "client":
 	case "node":
 		names = append(nodeNames(t), primaryName)
-	case "link":
+	default:
 		names = append(names, append(nodeNames(t), primaryName)...)
 	}
 	if slices.Contains(names, name) {

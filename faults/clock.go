@@ -4,23 +4,27 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/holdfast-go/holdfast/checker/history"
+	"github.com/holdfast-go/holdfast/internal/party"
 )
 
 // clockJump moves the clock of servers, as an operator, a step of NTP or a
 // resumed virtual machine does. Redis measures leases with that clock. A jump
-// ends a drift of the same clock.
+// ends a drift of the same clock. Of a client it moves the wall clock alone:
+// monotonic time does not jump.
 var _ = register(Kind{
 	Name:    "clock-jump",
-	Summary: "a server's clock jumps forward (leases end early) or back (they end late)",
+	Summary: "a server's clock jumps forward (leases end early) or back (they end late), or a client's wall clock jumps",
 	Target:  "node",
+	Clients: true,
 	Params:  []Param{{Name: "by"}},
 	Plural:  "clock jumps",
 	Traits: func(s Spec) history.Traits {
-		return history.Traits{Instant: true, MovesClock: true, ClockJump: int64(s.By)}
+		return history.Traits{Instant: true, MovesClock: !ofClients(s), MovesClientClock: ofClients(s), ClockJump: int64(s.By)}
 	},
 	NeedsServers: true,
 	RedisOnly:    func(Spec) string { return clocksUnknown },
@@ -41,11 +45,11 @@ var _ = register(Kind{
 			s.By = -s.By
 		}
 	},
-	Available: func(s Spec, _ Topology) error {
+	Available: func(s Spec, t Topology) error {
 		if s.By == 0 {
 			return errors.New(`needs "by", how far the clock jumps, such as "10s" or "-10s"`)
 		}
-		return nil
+		return checkClocks(s, t)
 	},
 	New: func(s Spec, _ Topology, _ uint64) (Fault, error) {
 		return strikeFunc(func(_ context.Context, w World) (string, func() error, error) {
@@ -65,12 +69,13 @@ var _ = register(Kind{
 // runs at true speed again, but keeps its error.
 var _ = register(Kind{
 	Name:    "clock-drift",
-	Summary: "a server's clock runs fast or slow",
+	Summary: "the clock of a server, or the wall clock of a client, runs fast or slow",
 	Target:  "node",
+	Clients: true,
 	Params:  []Param{{Name: "rate"}},
 	Lasts:   true,
 	Traits: func(s Spec) history.Traits {
-		return history.Traits{Lasts: true, MovesClock: true, ClockRate: s.Rate}
+		return history.Traits{Lasts: true, MovesClock: !ofClients(s), MovesClientClock: ofClients(s), ClockRate: s.Rate}
 	},
 	NeedsServers: true,
 	RedisOnly:    func(Spec) string { return clocksUnknown },
@@ -78,11 +83,11 @@ var _ = register(Kind{
 		s.Rate = []float64{0.5, 0.8, 0.95, 1.05, 1.2, 1.5, 2}[d.Number(0, 6)]
 		s.For = d.Lasts()
 	},
-	Available: func(s Spec, _ Topology) error {
+	Available: func(s Spec, t Topology) error {
 		if s.Rate <= 0 || s.Rate == 1 {
 			return errors.New(`needs "rate", greater than 0 and not 1: 1.05 runs 5 % fast, 0.95 runs 5 % slow`)
 		}
-		return nil
+		return checkClocks(s, t)
 	},
 	New: func(s Spec, _ Topology, _ uint64) (Fault, error) {
 		return strikeFunc(func(_ context.Context, w World) (string, func() error, error) {
@@ -94,3 +99,21 @@ var _ = register(Kind{
 		}), nil
 	},
 })
+
+// ofClients reports whether a fault strikes the clocks of clients.
+func ofClients(s Spec) bool { return slices.ContainsFunc(s.Target, party.IsClient) }
+
+// checkClocks returns nil, or the reason why no world moves the clocks of the targets. The
+// traits of a fault say whose clock it moves, so it moves those of one kind of party.
+func checkClocks(s Spec, t Topology) error {
+	switch {
+	case !ofClients(s):
+	case !slices.ContainsFunc(s.Target, func(name string) bool { return !party.IsClient(name) }):
+		if t.World == "live" {
+			return errors.New("only virtual time moves the clock of a client")
+		}
+	default:
+		return errors.New("strikes clocks of servers or of clients, not of both: write two faults")
+	}
+	return nil
+}

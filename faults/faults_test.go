@@ -55,6 +55,8 @@ func TestStrike(t *testing.T) {
 		{Spec{Fault: "node-restart", Target: Names{"node-1"}, Data: "keep", For: sec}, one, "stop node-1", "start node-1 true"},
 		{Spec{Fault: "clock-jump", Target: Names{"node-1"}, By: -5 * sec}, one, "clock node-1 -5s 1", "-"},
 		{Spec{Fault: "clock-drift", Target: Names{"node-1"}, Rate: 1.5}, one, "clock node-1 0s 1.5", "clock node-1 0s 1"},
+		{Spec{Fault: "clock-jump", Target: Names{"client-2", "client-1"}, By: 5 * sec}, one, "clock client-2 5s 1; clock client-1 5s 1", "-"},
+		{Spec{Fault: "clock-drift", Target: Names{"client-1"}, Rate: 0.5}, one, "clock client-1 0s 0.5", "clock client-1 0s 1"},
 		{Spec{Fault: "script-flush", Target: Names{"primary"}}, one, "flush node-1", "-"},
 		{Spec{Fault: "deny", Target: Names{"primary"}}, one, "deny node-1 [SUBSCRIBE PSUBSCRIBE SSUBSCRIBE PUBLISH SPUBLISH]", "allow node-1"},
 		{Spec{Fault: "deny", Target: Names{"node-1", "node-2"}, Mode: "memory"}, big, "fill node-1; fill node-2", "free node-1; free node-2"},

@@ -13,6 +13,7 @@ type Kind struct {
 	Summary string  // one line, for "holdfast list faults" and the docs
 	Plural  string  // "failovers", for the counts of a sweep; "" for a fault that is only a side effect
 	Target  string  // the kind of Target: "client", "node", "link"
+	Clients bool    // a client may be the target as well, in scenarios that say so: no run draws one
 	Params  []Param // the optional keys of Spec that it accepts
 	Lasts   bool    // whether it uses For
 
@@ -97,6 +98,14 @@ type dice interface {
 
 // unknown stands for any value of a parameter.
 const unknown = "?"
+
+// Targets are the kinds of parties that the fault strikes, "node or client".
+func (k Kind) Targets() string {
+	if k.Clients {
+		return k.Target + " or client"
+	}
+	return k.Target
+}
 
 // Possible are all traits that the fault may have, over all parameters.
 func (k Kind) Possible() history.Traits {

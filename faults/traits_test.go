@@ -52,6 +52,8 @@ func TestTraitsDependOnParameters(t *testing.T) {
 		{Spec{Fault: "deny"}, func(t history.Traits) bool { return t.LosesNotices && !t.RefusesGrants }},
 		{Spec{Fault: "deny", Mode: "memory"}, func(t history.Traits) bool { return !t.LosesNotices && t.RefusesGrants }},
 		{Spec{Fault: "clock-jump", By: -sec}, func(t history.Traits) bool { return t.ClockJump == -int64(sec) }},
+		{Spec{Fault: "clock-jump", Target: Names{"client-1"}, By: sec}, func(t history.Traits) bool { return t.MovesClientClock && !t.MovesClock }},
+		{Spec{Fault: "clock-drift", Target: Names{"primary"}, Rate: 2}, func(t history.Traits) bool { return !t.MovesClientClock && t.MovesClock }},
 		{Spec{Fault: "clock-drift", Rate: 1.5}, func(t history.Traits) bool { return t.ClockRate == 1.5 }},
 	} {
 		if traits := tt.spec.Traits(); !tt.has(traits) {

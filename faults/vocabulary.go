@@ -65,7 +65,7 @@ var families = []struct {
 	fits func(t history.Traits) bool
 }{
 	{"failover", func(t history.Traits) bool { return t.Promotes }},
-	{"clock", func(t history.Traits) bool { return t.MovesClock }},
+	{"clock", func(t history.Traits) bool { return t.MovesClock || t.MovesClientClock }},
 	{operator, func(t history.Traits) bool {
 		return t.DeletesKeys || t.RefusesGrants || t.ForgetsScripts && !t.StopsNode
 	}},

@@ -67,9 +67,9 @@ type World interface {
 	// owns the slots.
 	MoveSlots(from, to string, keysFirst bool) (finish func() error, err error)
 
-	// SetClock moves a server's clock by jump and lets it run at rate times
-	// real speed from now on (1 is true time).
-	SetClock(node string, jump time.Duration, rate float64) error
+	// SetClock moves the clock of a server, or the wall clock of a client, by jump. From
+	// now on it runs at rate times real speed (1 is true time).
+	SetClock(party string, jump time.Duration, rate float64) error
 	// Deny makes a server refuse commands of clients, in upper case, until allow: they lack
 	// the right.
 	// FillMemory makes it refuse those that need memory, until free.

@@ -16,9 +16,9 @@ import (
 // classified is a locker whose errors have the classes of package lock.
 // It implements [lock.Locker].
 type classified struct {
-	of    lock.Locker
-	lock  *Lock
-	lease time.Duration // of an acquire that asks for none
+	of   lock.Locker
+	lock *Lock
+	c    *Client
 }
 
 func (c *classified) Lock(ctx context.Context, opts ...lock.AcquireOption) (lock.Grant, error) {
@@ -36,13 +36,14 @@ func (c *classified) TryLock(ctx context.Context, opts ...lock.AcquireOption) (l
 // name its lease has the one that was asked for.
 func (c *classified) completed(g lock.Grant, opts []lock.AcquireOption) lock.Grant {
 	claims := c.lock.Claims
+	g.Until = c.c.trueTime(g.Until)
 	if !claims.Reentrant {
 		g.Count = 1
 	}
 	if claims.Lease && g.Lease == 0 {
 		g.Lease = lock.NewAcquire(opts).Lease
 		if g.Lease == 0 || !claims.Explicit {
-			g.Lease, g.Renewed = c.lease, claims.Renewal
+			g.Lease, g.Renewed = c.c.Lease, claims.Renewal
 		}
 	}
 	return g
@@ -79,7 +80,7 @@ func (c *classified) HoldCount(ctx context.Context) (int, error) {
 // Until is the end of the hold's validity, where the lock states one.
 func (c *classified) Until() time.Time {
 	if f, ok := c.of.(*Funcs); ok && f.Until != nil {
-		return f.Until()
+		return c.c.trueTime(f.Until())
 	}
 	return time.Time{}
 }

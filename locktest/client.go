@@ -33,14 +33,12 @@ type Client struct {
 	// Access describes the real servers; nil in virtual time.
 	Access *adapter.Access
 
-	seed  uint64
-	scale float64
+	env locks.Environment
 }
 
 func newClient(e locks.Environment) *Client {
 	return &Client{
-		ID: e.Process, Redis: e.Clients[0], Primaries: e.Clients, Lease: e.Lease, Poll: e.Poll, Addrs: e.Addrs, Dial: e.Dial,
-		seed: e.Seed, scale: e.Scale,
+		ID: e.Process, Redis: e.Clients[0], Primaries: e.Clients, Lease: e.Lease, Poll: e.Poll, Addrs: e.Addrs, Dial: e.Dial, env: e,
 	}
 }
 
@@ -59,12 +57,28 @@ func (c *Client) Single() *redis.Client {
 // the time of this world. Real servers play a scenario faster or slower than it is
 // written. In virtual time Scaled returns d.
 func (c *Client) Scaled(d time.Duration) time.Duration {
-	return time.Duration(float64(d) * c.scale)
+	return time.Duration(float64(d) * c.env.Scale)
+}
+
+// Now is the time by the clock of this process: what [time.Now] returns there in
+// production. Give it to a lock that takes a clock. Scenarios move the wall clocks of
+// clients apart, and none of them moves the monotonic reading of Now. So measure time as
+// c.Now().Sub(start), with a start from Now. In virtual time [time.Since] and [time.Until]
+// of a time from Now are wrong by the fault, because they know the true time alone.
+func (c *Client) Now() time.Time { return c.env.Now() }
+
+// trueTime converts a time of a lock to the one that the workload and the judges share. A lock
+// that has asked for Now states all times by that clock.
+func (c *Client) trueTime(t time.Time) time.Time {
+	if t.IsZero() || c.env.Clock == nil || !c.env.Clock.IsRead() {
+		return t
+	}
+	return time.Now().Add(t.Sub(c.Now()))
 }
 
 // Rand returns a source of random numbers that depends on the seed of the run, the
 // process and the names. A run is repeatable only if the lock uses no other
 // source.
 func (c *Client) Rand(names ...string) *rand.Rand {
-	return random.Stream(c.seed, append([]string{"guest", c.ID}, names...)...)
+	return random.Stream(c.env.Seed, append([]string{"guest", c.ID}, names...)...)
 }

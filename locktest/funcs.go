@@ -46,7 +46,8 @@ type Funcs struct {
 	// Claims.LostSign requires it. Holdfast calls it after each grant.
 	LostSign func() <-chan struct{}
 	// Until returns the end of the hold's validity by this process's clock, if the lock
-	// states one. It returns zero for a hold that the lock renews. Holdfast calls it
+	// states one. That clock is [Client.Now] if the lock has asked for it, and
+	// [time.Now] otherwise. It returns zero for a hold that the lock renews. Holdfast calls it
 	// after each grant.
 	Until func() time.Time
 

@@ -286,7 +286,7 @@ func (s session) Locker(name, thread string) lock.Locker {
 	if f, ok := l.(*Funcs); ok {
 		f.once = !s.lock.Claims.Waits
 	}
-	return &classified{l, s.lock, s.c.Lease}
+	return &classified{l, s.lock, s.c}
 }
 
 func (s session) SharedLocker(name, thread string) lock.Locker {
@@ -296,7 +296,7 @@ func (s session) SharedLocker(name, thread string) lock.Locker {
 		f.once = !s.lock.Claims.Waits
 		l = f
 	}
-	return &classified{l, s.lock, s.c.Lease}
+	return &classified{l, s.lock, s.c}
 }
 
 // Observer implements [locks.Observer].

@@ -56,7 +56,7 @@ func TestText(t *testing.T) {
 		return d
 	}
 	wide := Document{}
-	for i := range 30 {
+	for i := range 40 {
 		_, r := contentionStory(fmt.Sprintf("a-lock-with-a-long-name-%d", i), 1, 1, 1)
 		wide.Results.Runs = append(wide.Results.Runs, r)
 	}

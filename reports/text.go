@@ -55,12 +55,16 @@ func textMatrix(w *bufio.Writer, d Document, m *matrix) {
 	textLegend(w, m)
 }
 
-// lineWidth is the width of a line if the terminal does not report its own.
-const lineWidth = 80
+// lineWidth is the width of a line of text. gridWidth is that of a matrix if no terminal
+// reports its own: a file need not fold the built-in locks.
+const (
+	lineWidth = 80
+	gridWidth = 100
+)
 
 func (d Document) width() int {
 	if d.Width <= 0 {
-		return lineWidth
+		return gridWidth
 	}
 	return max(d.Width, 40)
 }

@@ -23,6 +23,7 @@ var needs = slices.Concat(claimNeeds(), []need{
 	{"every_primary", false, func(l *locks.Lock) bool { return l.Groups > 1 && l.Quorum() == l.Groups }},
 	{"scripts", true, habit(func(h locks.Habits) bool { return h.Scripts })},
 	{"looks", true, habit(func(h locks.Habits) bool { return h.Looks })},
+	{"clock", true, habit(func(h locks.Habits) bool { return h.Clock })},
 })
 
 func claimNeeds() []need {

@@ -58,14 +58,14 @@ func (v validator) parties(path string, spec faults.Spec, kind faults.Kind) erro
 	if len(spec.Target) == 0 {
 		return v.at(path+".target", "such as target: "+v.example(kind), "%s.target is missing", path)
 	}
-	allowed := v.named(kind.Target)
+	allowed := v.named(kind.Targets())
 	for _, side := range []struct {
 		key   string
 		names faults.Names
 	}{{"target", spec.Target}, {"peer", spec.Peer}} {
 		for i, name := range side.names {
 			if !slices.Contains(allowed, name) {
-				return v.name(path+"."+side.key, i, name, kind.Target, allowed)
+				return v.name(path+"."+side.key, i, name, kind.Targets(), allowed)
 			}
 		}
 	}

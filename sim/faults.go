@@ -198,6 +198,10 @@ func (w *World) HandOver(replica string) error {
 func (w *World) Primary(group int) string { return w.primaryOf(group).name }
 
 func (w *World) SetClock(name string, jump time.Duration, rate float64) error {
+	if p := w.procs[name]; p != nil {
+		p.setClock(jump, rate)
+		return nil
+	}
 	return w.onServer(name, func(n *node) error { return n.setClock(jump, rate) })
 }
 

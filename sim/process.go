@@ -22,11 +22,38 @@ type Process struct {
 	conns []*pipeConn // open ones, oldest first
 	left  []*pipeConn // closed during a pause: what they wrote and the end of it leave after it
 
+	wall    clock     // of the machine; monotonic time is true
+	read    bool      // somebody has read it
 	resumed time.Time // when a call last came out of a pause
 	behind  int       // how many did at that instant
 }
 
-func newProcess(name string) *Process { return &Process{Process: faults.NewProcess(name)} }
+func newProcess(name string) *Process {
+	return &Process{Process: faults.NewProcess(name), wall: newClock(0)}
+}
+
+// Now stands for [time.Now] of a process on a machine of its own. It returns the time by
+// the wall clock of the machine, with a monotonic reading that no fault moves. So the
+// difference of two such times is true. [time.Now] gives no such reading in a bubble.
+func (p *Process) Now() time.Time {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.read = true
+	return withMonotonic(p.wall.now(), time.Since(epoch))
+}
+
+// IsRead reports whether anybody has called Now.
+func (p *Process) IsRead() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.read
+}
+
+func (p *Process) setClock(jump time.Duration, rate float64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.wall = p.wall.set(jump, rate)
+}
 
 // SetPaused freezes or resumes the connections of the process.
 func (p *Process) SetPaused(paused bool) {

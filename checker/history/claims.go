@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+	"time"
 )
 
 // Claims are the promises of a lock: the only list of them. Holdfast does not judge
@@ -22,6 +23,11 @@ type Claims struct {
 
 	// Permits is the number of holds at once of a semaphore; 0 is 1, for a mutex.
 	Permits int `json:"permits,omitempty"`
+
+	// SynchronizedClocks is the longest time by which the clocks of clients and servers may
+	// differ while the lock keeps its promises; 0 for a lock that does not depend on the
+	// clocks of clients.
+	SynchronizedClocks time.Duration `json:"synchronized_clocks,omitempty"`
 
 	// The rest decides what a scenario can ask of the lock; see [Claims.Judged].
 
@@ -72,6 +78,8 @@ const mostPermits = 1000
 // Conflict names claims that no lock can make together; "" for none.
 func (c Claims) Conflict() string {
 	switch {
+	case c.SynchronizedClocks < 0:
+		return `"synchronized_clocks" must not be negative`
 	case c.Permits < 0 || c.Permits > mostPermits:
 		return fmt.Sprintf(`"permits" must be from 0 to %d`, mostPermits)
 	case c.Permits > 1 && c.ReadWrite:
@@ -116,15 +124,19 @@ func (c Claims) NameOwner(mode Mode, owner string) string {
 }
 
 // Common returns the claims that both locks make. Two semaphores have the permits of the
-// one that has fewer.
+// one that has fewer. If either depends on synchronized clocks, so do both.
 func (c Claims) Common(other Claims) Claims {
+	clocks := c.SynchronizedClocks
+	if o := other.SynchronizedClocks; o > 0 && (clocks == 0 || o < clocks) {
+		clocks = o
+	}
 	both, fewer := reflect.ValueOf(&c).Elem(), min(c.Permits, other.Permits)
 	for i := range both.NumField() {
 		if reflect.ValueOf(other).Field(i).IsZero() {
 			both.Field(i).SetZero()
 		}
 	}
-	c.Permits = fewer
+	c.Permits, c.SynchronizedClocks = fewer, clocks
 	return c
 }
 

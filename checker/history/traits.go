@@ -32,13 +32,15 @@ type Traits struct {
 	DeletesKeys    bool    `json:"deletes_keys,omitempty"`    // a server deletes the lock's key
 	ForgetsScripts bool    `json:"forgets_scripts,omitempty"` // a server answers NOSCRIPT; that costs a round trip
 	MovesClock     bool    `json:"moves_clock,omitempty"`     // leases on a server end early or late
-	ClockJump      int64   `json:"clock_jump,omitempty"`      // the jump in nanoseconds; 0 if unknown
+	ClockJump      int64   `json:"clock_jump,omitempty"`      // the jump of the clock of a server or client, in nanoseconds; 0 if unknown
 	ClockRate      float64 `json:"clock_rate,omitempty"`      // the clock's speed while it lasts; 0 if unknown
 
 	// Client processes.
 	StopsProcess bool `json:"stops_process,omitempty"` // a client does nothing for a while, and goes on without noticing
 	EndsProcess  bool `json:"ends_process,omitempty"`  // a client is dead from then on
 	Cancels      bool `json:"cancels,omitempty"`       // the context of a client's operation ends
+
+	MovesClientClock bool `json:"moves_client_clock,omitempty"` // the wall clock of a client is wrong; excuses no lock that does not claim synchronized clocks
 }
 
 // Known reports whether a fault has traits at all: then it has an end, or none.

@@ -43,7 +43,7 @@ var kinds = []struct {
 	}},
 	{"faults", func() (rows [][]string) {
 		for _, k := range faults.Vocabulary() {
-			rows = append(rows, []string{k.Name, k.Target, k.Summary})
+			rows = append(rows, []string{k.Name, k.Targets(), k.Summary})
 		}
 		return rows
 	}},

@@ -28,6 +28,8 @@ type Played struct {
 	// than a lock can make good. It was not so long that the judges would not allow it.
 	// An unexpected verdict may be the machine's doing.
 	Disturbed bool
+	// ReadsClock says that the lock has asked for the time of a client, in virtual time.
+	ReadsClock bool
 	// Elsewhere are the keys that clients wrote when they never wrote that of a
 	// lock, in virtual time.
 	Elsewhere []string
@@ -53,11 +55,14 @@ func (p *Played) Judged() *history.History {
 	return &h
 }
 
-// NothingToStrike reports whether a third-party lock never sent the command for
-// which a fault waits: then the scenario does not apply to it. The string is the
-// reason.
+// NothingToStrike reports whether a third-party lock never sent the command for which a
+// fault waits, or never asked for the time of a client. Then the scenario does not apply
+// to it. The string is the reason.
 func NothingToStrike(s *scenarios.Scenario, l *locks.Lock, p *Played) (bool, string) {
 	missed := p.Missed()
+	if l.ThirdParty != nil && !p.ReadsClock && s.Has(func(t history.Traits) bool { return t.MovesClientClock }) {
+		return true, "a fault moves the clock of a client, and the lock never asked for Client.Now"
+	}
 	if l.ThirdParty == nil || len(missed) == 0 || !s.AboutCommands() {
 		return false, ""
 	}
@@ -77,14 +82,16 @@ type Run struct {
 	// timer of a real machine may be late.
 	Early time.Duration
 
-	Rec      *Recorder
-	End      history.EndEvent
-	Killed   bool // some client process
-	Took     time.Duration
-	Overran  bool // some client had not finished by the horizon
-	Commands int
-	Scripts  int
-	Err      error
+	Rec    *Recorder
+	End    history.EndEvent
+	Killed bool // some client process
+	// ReadsClock says that the lock has asked for the time of a client, in virtual time.
+	ReadsClock bool
+	Took       time.Duration
+	Overran    bool // some client had not finished by the horizon
+	Commands   int
+	Scripts    int
+	Err        error
 }
 
 func (r *Run) EndRecord() {

@@ -55,7 +55,7 @@ func SimulateWatched(s *scenarios.Scenario, l *locks.Lock, seed uint64, version 
 	}
 	r.EndRecord()
 	h := &history.History{Header: r.Header(version), Events: r.Rec.Events}
-	return &Played{History: h, Took: r.Took, Overran: r.Overran, Commands: r.Commands, Scripts: r.Scripts, Elsewhere: r.Owners.Elsewhere()}, r.watch.seen(h), nil
+	return &Played{History: h, Took: r.Took, Overran: r.Overran, Commands: r.Commands, Scripts: r.Scripts, ReadsClock: r.ReadsClock, Elsewhere: r.Owners.Elsewhere()}, r.watch.seen(h), nil
 }
 
 type simRun struct {
@@ -120,6 +120,7 @@ func (r *simRun) simulate(version string, look Watch) {
 	}
 	for _, c := range clients {
 		r.Killed = r.Killed || c.Proc.Crashed()
+		r.ReadsClock = r.ReadsClock || w.Process(c.Proc.Name()).IsRead()
 		if err := c.Close(); err != nil && r.Err == nil {
 			r.Err = err
 		}
@@ -153,6 +154,7 @@ func (r *simRun) openClients(w *sim.World) (clients []*Client, connections []red
 		rng := random.Stream(r.Seed, "workload", p.Name())
 		time.Sleep(time.Duration(1 + rng.Int64N(int64(10*time.Microsecond)))) // no two processes start at one instant
 		env := r.Environment(i, p.Name())
+		env.Clock = p
 		for g := 1; g <= r.Lock.Groups; g++ {
 			env.Clients = append(env.Clients, w.Client(p, g))
 		}

@@ -28,9 +28,9 @@ func (r *room) enter(ctx context.Context, script *redis.Script, args ...any) (bo
 
 // leave releases the last hold, also when the caller's context has ended. It returns
 // ErrNotHeld when the lease is over.
-func (r *room) leave(ctx context.Context, script *redis.Script) error {
+func (r *room) leave(ctx context.Context, script *redis.Script, args ...any) error {
 	ctx = context.WithoutCancel(ctx)
-	held, err := script.Run(ctx, r.rdb, []string{r.name}, r.hold).Bool()
+	held, err := script.Run(ctx, r.rdb, []string{r.name}, append([]any{r.hold}, args...)...).Bool()
 	switch {
 	case err != nil:
 		return unknown(ctx, err)

@@ -1,7 +1,8 @@
 -- KEYS[1] the permits, each with the end of its lease; ARGV[1] a permit, ARGV[2] its lease
--- in ms, ARGV[3] how many there are. Returns 1 for a grant, also when asked again.
+-- in ms, ARGV[3] how many there are, ARGV[4] the time in ms; without it the server's counts.
+-- Returns 1 for a grant, also when asked again.
 local t = redis.call('time')
-local now = t[1] * 1000 + math.floor(t[2] / 1000)
+local now = tonumber(ARGV[4]) or t[1] * 1000 + math.floor(t[2] / 1000)
 redis.call('zremrangebyscore', KEYS[1], '-inf', now)
 if redis.call('zscore', KEYS[1], ARGV[1]) then
   return 1

@@ -8,10 +8,12 @@
 //	set-px-watch  the owner's value, WATCH / GET / MULTI / DEL / EXEC
 //	set-px-lua    the owner's value, compare and delete in a script
 //	set-px-renew  set-px-lua and a scheduler that extends the lease
+//	getset        SETNX of the end of the lease by the client's clock, then GET and GETSET
 //
 // Semaphores of several permits follow:
 //
 //	semaphore-zset     a sorted set of permits and the ends of their leases, in scripts
+//	semaphore-clock    semaphore-zset by the clocks of the clients
 //	semaphore-counter  INCR up to the limit, PEXPIRE at each grant, plain DECR
 //
 // And a lock for readers and writers:
@@ -63,6 +65,10 @@ type Options struct {
 
 	// Permits is the number of permits of a semaphore. The default is 2.
 	Permits int
+
+	// Now is the clock of the client, for locks that compare its time with that of
+	// others. The default is [time.Now].
+	Now func() time.Time
 }
 
 func (o Options) withDefaults(name, owner string) Options {
@@ -85,6 +91,9 @@ func (o Options) withDefaults(name, owner string) Options {
 	}
 	if o.Permits <= 0 {
 		o.Permits = 2
+	}
+	if o.Now == nil {
+		o.Now = time.Now
 	}
 	return o
 }

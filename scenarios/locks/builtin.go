@@ -77,6 +77,17 @@ var builtIn = []*Lock{
 	readWrite("read-write", "a hash with the mode of readers or a writer, and the end of each lease, in scripts").
 		with(Habits{Scripts: true}).shows(textbook.HoldsOfReadWrite),
 	semaphore("semaphore-counter", "INCR up to two permits, PEXPIRE at each grant, plain DECR", true, textbook.NewSemaphoreCounter),
+	getSet(),
+	semaphoreClock(),
+}
+
+// getSet is a lock whose key shows the end of a hold, and not whose it is. The key of a dead
+// holder stays.
+func getSet() *Lock {
+	s := textbookLock("getset", "SETNX of the end of the lease by the client's clock, GET and GETSET once it is past", true, textbook.NewGetSet)
+	s.holder, s.Habits = HolderNone, Habits{Clock: true}
+	s.Keeps = func(name, key string) bool { return key == name }
+	return s
 }
 
 // smallRedLock is redlock with as few primaries as a majority needs. Exhaustive placement
@@ -177,7 +188,7 @@ func (s textbookSession) Locker(name, thread string) lock.Locker {
 func (s textbookSession) options(thread string) textbook.Options {
 	return textbook.Options{
 		Lease: s.env.Lease, Poll: cmp.Or(s.env.Poll, Scaled(DefaultPoll, s.env.Scale)),
-		Scan: Scaled(renewScan, s.env.Scale), Extensions: renewExtensions, Permits: semaphorePermits,
+		Scan: Scaled(renewScan, s.env.Scale), Extensions: renewExtensions, Permits: semaphorePermits, Now: s.env.Now,
 		Rand: random.Stream(s.env.Seed, "poll", s.env.Process, thread),
 	}
 }

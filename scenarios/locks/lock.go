@@ -31,6 +31,7 @@ type Lock struct {
 	Claims  history.Claims
 	numbers func(s Setting) history.Terms // besides its claims, quorum and acks
 	Habits  Habits
+	holder  Holder                               // that a built-in lock declares
 	Open    func(e Environment) (Session, error) // nil for one behind an adapter
 	// CheckName returns the reason why the lock cannot have a name; nil accepts
 	// all.
@@ -67,8 +68,21 @@ type Environment struct {
 	Addrs []string
 	// Dial connects this process to a server.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
+	// Clock is that of the machine of this process; nil for the one of package time.
+	Clock interface {
+		Now() time.Time
+		IsRead() bool // whether anybody has called Now
+	}
 
 	options []lock.Option // of the reference lock, besides those of the lock under test
+}
+
+// Now is the time by the clock of the process.
+func (e Environment) Now() time.Time {
+	if e.Clock == nil {
+		return time.Now()
+	}
+	return e.Clock.Now()
 }
 
 // Setting holds the parameters of a run on which the promises of a lock depend.
@@ -126,6 +140,7 @@ func (s *Lock) HasCarefulUser() bool {
 type Habits struct {
 	Scripts bool // sends scripts by their hash
 	Looks   bool // reads the key before it deletes it
+	Clock   bool // asks for the time of its client
 }
 
 // Session is a lock under test in one client process.

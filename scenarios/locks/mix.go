@@ -49,7 +49,7 @@ func (s *Lock) description() Description {
 	lease := time.Second
 	t := s.Terms(Setting{Lease: lease, Scale: 1})
 	return Description{
-		Name: s.name, Summary: s.summary, Primaries: t.Nodes, Quorum: t.Quorum, Claims: s.Claims,
+		Name: s.name, Summary: s.summary, Holder: s.holder, Primaries: t.Nodes, Quorum: t.Quorum, Claims: s.Claims,
 		RenewEvery: float64(t.RenewEvery) / float64(lease), HandoffNS: t.Handoff - int64(handoffMargin),
 	}
 }

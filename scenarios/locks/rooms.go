@@ -3,6 +3,7 @@ package locks
 import (
 	"github.com/redis/go-redis/v9"
 
+	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/internal/redis/keyspace"
 	"github.com/holdfast-go/holdfast/internal/textbook"
 	"github.com/holdfast-go/holdfast/lock"
@@ -16,6 +17,17 @@ func semaphore(name, summary string, lease bool, make func(redis.UniversalClient
 	s := textbookLock(name, summary, lease, make)
 	s.Claims.Permits = semaphorePermits
 	return s
+}
+
+// semaphoreClock is a semaphore whose permits last a little longer than their leases.
+func semaphoreClock() *Lock {
+	s := semaphore("semaphore-clock", "semaphore-zset by the clocks of the clients, in scripts", true, textbook.NewSemaphoreClock)
+	s.numbers = func(in Setting) history.Terms {
+		t := textbookNumbers(in)
+		t.LeaseSlack = int64(textbook.ClockGrace)
+		return t
+	}
+	return s.with(Habits{Scripts: true, Clock: true}).shows(textbook.PermitsOfZSet)
 }
 
 // readWrite is the textbook lock for readers and writers.

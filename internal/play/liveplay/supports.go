@@ -3,6 +3,7 @@ package liveplay
 import (
 	"strings"
 
+	"github.com/holdfast-go/holdfast/faults"
 	"github.com/holdfast-go/holdfast/internal/live/processes"
 	"github.com/holdfast-go/holdfast/internal/live/servers"
 	"github.com/holdfast-go/holdfast/scenarios"
@@ -13,6 +14,11 @@ import (
 // scenario for a lock to which it applies, or the reason why not. It starts
 // nothing.
 func Carries(s *scenarios.Scenario, l *locks.Lock, b servers.Backend) (ok bool, reason string) {
+	top := s.World(l)
+	top.World = "live"
+	if _, err := faults.NewSchedule(s.Faults, top, 0); err != nil {
+		return false, err.Error()
+	}
 	if b.External != nil {
 		return carriedByExternal(s, b.External, l)
 	}
