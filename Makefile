@@ -288,6 +288,12 @@ sweeps:
 	for name in pause pause-and-lease; do grep -v '^|' "$$dir/$$name" | cat -s >"$$dir/text" && cp "$$dir/text" "$$dir/$$name"; done; \
 	$(FILL) docs/sweep.md >"$$dir/page" && cp "$$dir/page" docs/sweep.md
 
+# servers plays the reference lock on every server as it is offered, and writes the table
+# of docs/servers.md.
+.PHONY: servers
+servers:
+	go test ./internal/suite -run TestTheServersPage -update -count 1
+
 # What every single fault shows of each lock: all of it for the locks on one primary,
 # and parts of what takes longer. docs/exhaustive.md has a row for each, and
 # docs/tables/exhaustive.md the violated properties. Exit code 1 is that it finds something.

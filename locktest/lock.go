@@ -305,7 +305,7 @@ func (s session) Observer(name, thread string) func(context.Context) (string, er
 	if !ok || f.Holder == nil {
 		return func(context.Context) (string, error) { return "", errors.ErrUnsupported }
 	}
-	c := &classified{f, s.lock, s.c.Lease}
+	c := &classified{f, s.lock, s.c}
 	return func(ctx context.Context) (string, error) {
 		owner, err := f.Holder(ctx)
 		if process, thread, ok := strings.Cut(owner, ":"); ok && !s.lock.StoresOwner {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/holdfast-go/holdfast/internal/redis/profile"
 	"github.com/holdfast-go/holdfast/internal/suite"
 	"github.com/holdfast-go/holdfast/scenarios"
 )
@@ -21,6 +22,7 @@ type options struct {
 	seed      uint64
 	seeds     int
 	users     string // one of [suite.UserChoices]
+	server    string // of [profile.Names]; the lock's own when it is empty
 	runs      int    // of Explore
 	crossed   int    // rows of the crossing at the end of Run
 	unstruck  []unstruck
@@ -134,6 +136,19 @@ func User(kind string) Option {
 	return func(o *options) error {
 		o.users = kind
 		return suite.CheckUsers(kind)
+	}
+}
+
+// Server plays the lock on simulated servers as they are offered, such as "dragonfly" or
+// "valkey-9.1", instead of Redis 7 with all rights. docs/servers.md has the names.
+func Server(name string) Option {
+	return func(o *options) error {
+		o.server = name
+		_, err := profile.Find(name)
+		if unknown, is := errors.AsType[*profile.UnknownError](err); is {
+			return fmt.Errorf("Server: %w; %s", err, unknown.Hint())
+		}
+		return err
 	}
 }
 

@@ -127,6 +127,9 @@ func newRunner(t *testing.T, l Lock, opts []Option) *runner {
 		t.Fatal(err)
 	}
 	tested, err := l.forScenarios()
+	if err == nil {
+		tested, err = tested.On(o.server)
+	}
 	if err != nil {
 		t.Fatalf("locktest: %v", err)
 	}

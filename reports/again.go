@@ -44,6 +44,9 @@ func Replay(r *results.Run) string {
 	if isLive(r) && r.TimeScale != 0 {
 		cmd = append(cmd, "--time-scale", scale(r.TimeScale))
 	}
+	if r.Server != "" {
+		cmd = append(cmd, "--server", word(r.Server))
+	}
 	if r.User != "" {
 		cmd = append(cmd, "--user", word(r.User))
 	}
@@ -99,6 +102,9 @@ func origin(r *results.Run) string {
 		world += " on the lock's own servers"
 	default:
 		world += " on " + english.Name(r.Backend)
+	}
+	if r.Server != "" {
+		world += " on " + english.Clean(r.Server)
 	}
 	parts := []string{world, "seed " + number(r.Seed)}
 	if r.LockVersion != "" {

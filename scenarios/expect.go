@@ -46,17 +46,18 @@ func (s *Scenario) Expected(l *locks.Lock) map[checker.Property]Expectation {
 	if l.ThirdParty != nil {
 		return s.expectedOfThirdParty(l.ThirdParty)
 	}
-	return s.expectedOf(standIn(l))
+	return s.expectedOf(standIn(l), l.Name())
 }
 
-// expectedOf returns the expected verdicts of a built-in lock.
-func (s *Scenario) expectedOf(lock string) map[checker.Property]Expectation {
+// expectedOf returns the expected verdicts of a built-in lock, and of one that takes over
+// those of another.
+func (s *Scenario) expectedOf(lock, name string) map[checker.Property]Expectation {
 	all := make(map[checker.Property]Expectation)
 	for _, p := range propertyNames() {
 		all[checker.Property(p)] = Expectation{Outcome: checker.OutcomeOK, Because: s.Otherwise}
 	}
 	for _, e := range s.Expect {
-		if !slices.Contains(e.Locks, lock) {
+		if !slices.Contains(e.Locks, lock) && !slices.Contains(e.Locks, name) {
 			continue
 		}
 		for property, verdict := range e.Verdicts {

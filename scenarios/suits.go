@@ -12,12 +12,15 @@ import (
 // canDo reports whether a lock can do the workload of the scenario, or the reason
 // why not.
 func (s *Scenario) canDo(l *locks.Lock) (ok bool, reason string) {
+	missing := l.Server().Missing(l.Sends)
 	switch {
+	case missing != "":
+		return false, fmt.Sprintf("it sends %s, which %s does not know", missing, l.Server().Name)
 	case l.Acks && s.Topology.Replicas == 0:
 		return false, "there is no replica to wait for"
 	case l.Acks && s.Topology.Replicas < s.Workload.Acks:
 		return false, fmt.Sprintf("it waits for %d replicas, and there are %d", s.Workload.Acks, s.Topology.Replicas)
-	case l.Groups > 1 && s.Topology.Cluster:
+	case l.Groups > 1 && s.onCluster(l):
 		return false, "it needs independent primaries, not the slots of one cluster"
 	case len(s.Workload.Nested) > 0 && !l.Claims.Reentrant:
 		return false, lacks("reentrant")
@@ -38,16 +41,17 @@ func (s *Scenario) canDo(l *locks.Lock) (ok bool, reason string) {
 		}
 	}
 	if l.ThirdParty != nil {
-		return s.thirdPartyCanDo(l.ThirdParty)
+		return s.thirdPartyCanDo(l)
 	}
 	return true, ""
 }
 
 // thirdPartyCanDo reports whether a third-party lock claims what the workload
 // needs.
-func (s *Scenario) thirdPartyCanDo(d *locks.Description) (ok bool, reason string) {
+func (s *Scenario) thirdPartyCanDo(l *locks.Lock) (ok bool, reason string) {
+	d := l.ThirdParty
 	switch {
-	case s.Topology.Cluster && !d.CanReach(locks.ThroughCluster):
+	case s.onCluster(l) && !d.CanReach(locks.ThroughCluster):
 		return false, "its client is not one for a cluster"
 	case s.Has(func(t history.Traits) bool { return t.Cancels }) && !d.Claims.Cancels:
 		return false, lacks("cancels")

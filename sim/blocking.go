@@ -31,7 +31,14 @@ func (s *session) dispatch(cmd string, args []string) script.Keys {
 		s.multi = false
 	}
 	n.inScript, n.wrote = isScript(cmd) || cmd == "EXEC", false // which may contain one
-	defer func() { n.inScript = false }()
+	defer func() { n.inScript, n.declared = false, nil }()
+	if isScript(cmd) {
+		keys, _ := keysOf(cmd, args)
+		n.declared = append([]string{}, keys...)
+	}
+	if s.multi && n.compares(cmd, args[1:]) {
+		args = asScript(args)
+	}
 	if !keyspace.MayWait(args) {
 		return s.requests.Execute(args)
 	}

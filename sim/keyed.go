@@ -9,7 +9,7 @@ import (
 // keyed lists the commands whose first argument is a key, and whether they
 // write. Scripts name their first key after the number of keys.
 var keyed = map[string]bool{
-	"SET": true, "SETNX": true, "SETEX": true, "PSETEX": true, "GETSET": true, "GETDEL": true, "DEL": true, "UNLINK": true,
+	"SET": true, "SETNX": true, "SETEX": true, "PSETEX": true, "GETSET": true, "GETDEL": true, "DEL": true, "DELEX": true, "DELIFEQ": true, "UNLINK": true,
 	"INCR": true, "INCRBY": true, "DECR": true, "DECRBY": true, "EXPIRE": true, "PEXPIRE": true, "EXPIREAT": true, "PEXPIREAT": true, "PERSIST": true,
 	"HSET": true, "HSETNX": true, "HINCRBY": true, "HDEL": true, "MSETNX": true, "MSET": true,
 	"GET": false, "EXISTS": false, "TTL": false, "PTTL": false, "TYPE": false, "WATCH": false,

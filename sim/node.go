@@ -59,6 +59,7 @@ type node struct {
 
 	blocked  []*blocked // requests that wait for others, oldest first
 	inScript bool       // what executes is a script, or a transaction
+	declared []string   // the keys of the script that executes, nil for others
 	wrote    bool       // and it has written
 	denials  []*denial  // of the faults that last
 	refused  []string   // commands that cannot be followed, and have been asked for
@@ -164,7 +165,7 @@ func (s *session) execute(args []string, in *bufio.Reader) bool {
 		s.waitWhileWithheld()
 	}
 	changed, ok := false, false
-	if cmd == "WAIT" {
+	if cmd == "WAIT" && n.world.opts.Server.HasCommand(cmd) {
 		ok = s.waitForReplicas(args)
 	} else {
 		changed, ok = s.run(cmd, args)
@@ -220,6 +221,7 @@ func (s *session) run(cmd string, args []string) (changed, ok bool) {
 	}
 	refusal := n.refuse(cmd, args, s.asking)
 	if s.asking = s.asking && (s.multi || cmd == "MULTI"); refusal != "" {
+		s.abortTransaction()
 		s.peer.WriteError(refusal)
 		return false, true
 	}
@@ -237,7 +239,13 @@ func (s *session) run(cmd string, args []string) (changed, ok bool) {
 // refuse is the error of a server that does not execute a command, or "". The caller
 // holds exec.
 func (n *node) refuse(cmd string, args []string, asking bool) string {
+	if refusal := n.refusedByProfile(cmd, args); refusal != "" {
+		return refusal
+	}
 	keys, write := keysOf(cmd, args)
+	if n.world.opts.Server.Sharded && len(args) > 1 && slices.Contains([]string{"PUBLISH", "SUBSCRIBE"}, cmd) {
+		keys = args[1:min(len(args), 2)]
+	}
 	if len(keys) > 0 && n.world.opts.Cluster {
 		if elsewhere := n.redirect(keys, asking); elsewhere != "" {
 			return elsewhere

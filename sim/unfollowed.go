@@ -32,13 +32,25 @@ const (
 // and the lock gets no blame.
 func (n *node) refuseSome(process *server.Server) {
 	process.SetPreHook(func(c *server.Peer, cmd string, args ...string) (done bool) {
-		why := n.notFollowed(process, cmd, args)
-		if why == "" {
-			refusal := n.deniedBy(cmd)
-			if refusal != "" {
-				c.WriteError(refusal)
-			}
-			return refusal != ""
+		refusal, why := "", ""
+		if n.inScript {
+			refusal = n.refusedInScript(cmd, args)
+		}
+		if refusal == "" {
+			why = n.notFollowed(process, cmd, args)
+		}
+		if refusal == "" && why == "" {
+			refusal = n.deniedBy(cmd)
+		}
+		switch {
+		case refusal != "":
+			c.WriteError(refusal)
+			return true
+		case why == "" && n.compares(cmd, args):
+			n.compare(process, c, cmd, args)
+			return true
+		case why == "":
+			return false
 		}
 		n.cannotFollow(cmd, why)
 		c.WriteError("ERR cannot follow " + cmd)
@@ -51,6 +63,10 @@ func (n *node) refuseSome(process *server.Server) {
 func (n *node) notFollowed(process *server.Server, cmd string, args []string) string {
 	switch {
 	case cmd == "SELECT" && len(args) == 1 && args[0] == "0", faults.Quiet(cmd) && cmd != "SELECT":
+		return ""
+	case digests(cmd, args) && n.world.opts.Server.HasCommand("DELEX"):
+		return "it has no digests and no comparison but for equality"
+	case n.compares(cmd, args):
 		return ""
 	case !process.IsRegisteredCommand(cmd):
 		return "its servers do not know the command"

@@ -22,6 +22,7 @@ import (
 	"github.com/holdfast-go/holdfast/faults"
 	"github.com/holdfast-go/holdfast/internal/party"
 	"github.com/holdfast-go/holdfast/internal/redis/keyspace"
+	"github.com/holdfast-go/holdfast/internal/redis/profile"
 	"github.com/holdfast-go/holdfast/internal/traffic"
 )
 
@@ -36,6 +37,10 @@ type Options struct {
 
 	LatencyMin, LatencyMax time.Duration // of a message between client and server, one way
 	Lag                    time.Duration // of replication, one way; 0: as the latency
+
+	// Server has the commands that the servers refuse, and those that they have; nil stands
+	// for [profile.Default].
+	Server *profile.Profile
 
 	// LockKey says which keys are locks, for [faults.Moment.Changed] and
 	// [World.DeleteLock].
@@ -84,6 +89,9 @@ var _ faults.World = (*World)(nil)
 
 // New starts a world: every server up, every replica in sync or on its way.
 func New(o Options) *World {
+	if o.Server == nil {
+		o.Server = profile.All()[0]
+	}
 	w := &World{
 		opts: o, nodes: map[string]*node{}, procs: map[string]*Process{},
 		links: map[[2]string]*link{}, routes: map[string][]string{}, turns: newTurns(),

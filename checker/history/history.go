@@ -20,6 +20,9 @@ type Header struct {
 	World    string `json:"world"`
 	Seed     uint64 `json:"seed"`
 	Version  string `json:"version"`
+	// Server is the server as it is offered, such as "valkey-9.1", where the simulated
+	// servers are not Redis 7 with all rights.
+	Server string `json:"server,omitempty"`
 
 	// TimeScale is the length of a second of the scenario in this history, in
 	// seconds: 0.2 for a run that was five times as fast. All times and

@@ -7,6 +7,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/gallery"
 	"github.com/holdfast-go/holdfast/internal/play/liveplay"
+	"github.com/holdfast-go/holdfast/internal/redis/profile"
 	"github.com/holdfast-go/holdfast/internal/suite"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/scenarios/locks"
@@ -27,6 +28,7 @@ func notPlayed(err error) error {
 	var adapter *liveplay.AdapterError
 	var dir *suite.DirError
 	var scenario *scenarios.UnknownScenarioError
+	var server *profile.UnknownError
 	var unread *fs.PathError
 	switch {
 	case err == nil:
@@ -41,6 +43,8 @@ func notPlayed(err error) error {
 		return badInput(err, adapter.Hint)
 	case errors.As(err, &dir):
 		return badOut(err)
+	case errors.As(err, &server):
+		return usage("--server: "+err.Error(), didYouMean(server.Name, profile.Names()), server.Hint())
 	case errors.As(err, &scenario):
 		return badInput(err, scenario.Hint())
 	case errors.As(err, &unread):

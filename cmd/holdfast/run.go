@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-go/holdfast/internal/play/liveplay"
+	"github.com/holdfast-go/holdfast/internal/redis/profile"
 	"github.com/holdfast-go/holdfast/internal/suite"
 	"github.com/holdfast-go/holdfast/internal/suite/report"
 	"github.com/holdfast-go/holdfast/internal/suite/workers"
@@ -32,6 +33,7 @@ type runFlags struct {
 	external externalServers
 	adapter  []string
 	user     string
+	server   string
 	accept   string
 	outputs  report.Outputs
 }
@@ -63,6 +65,7 @@ input; 3 some verdict unknown; 4 a defect of holdfast itself; 130 interrupted.`,
 		Example: `  holdfast run
   holdfast run holder-pause failover-lost-write --lock reentrant,fenced
   holdfast run ./mine.yaml --lock set-px-lua --seeds 100
+  holdfast run --server dragonfly --lock reentrant
   holdfast run --format json | jq .summary
   holdfast run --accept accepted.yaml --junit junit.xml
   holdfast run --world live --redis redis://127.0.0.1:6379 holder-pause
@@ -72,6 +75,7 @@ input; 3 some verdict unknown; 4 a defect of holdfast itself; 130 interrupted.`,
 	c.ValidArgs = scenarios.Names()
 	c.Flags().StringSliceVar(&f.locks, "lock", nil, "locks to play against, by name; all is the built-in ones (default all, or those of --adapter)")
 	c.Flags().StringVar(&f.world, "world", worldSim, "where to play: sim (virtual time) or live (real servers and processes, real time)")
+	c.Flags().StringVar(&f.server, "server", "", "sim: the servers as they are offered, such as valkey-9.1 (default redis-7, or the first that a lock can use)")
 	c.Flags().StringVar(&f.backend, "backend", liveplay.AutoBackend, "live: what the servers are, redis (redis-server or valkey-server) or miniredis; auto is redis where it is installed")
 	f.external.flags(c)
 	c.Flags().StringArrayVar(&f.adapter, "adapter", nil, "live: the command of a worker process that has locks of its own, which are then played; may be given several times")
@@ -88,6 +92,7 @@ input; 3 some verdict unknown; 4 a defect of holdfast itself; 130 interrupted.`,
 	c.Flags().DurationVar(&f.pool.stall, "stall", time.Minute, "sim: processor time after which a run that does not end is given up")
 	complete(c, "lock", locks.Names())
 	complete(c, "world", []string{worldSim, worldLive})
+	complete(c, "server", profile.Names())
 	complete(c, "user", suite.UserChoices())
 	complete(c, "backend", liveplay.Backends())
 	return c
@@ -112,7 +117,7 @@ func (f runFlags) options(c *cobra.Command, args []string) (o suite.Options, err
 	if err := f.check(); err != nil {
 		return o, err
 	}
-	o = suite.Options{Scenarios: args, Locks: f.locks, Seed: f.seed, Seeds: f.seeds, Users: f.user, Dir: cmp.Or(f.out, suite.Unused()), Made: madeNow()}
+	o = suite.Options{Scenarios: args, Locks: f.locks, Seed: f.seed, Seeds: f.seeds, Users: f.user, Server: f.server, Dir: cmp.Or(f.out, suite.Unused()), Made: madeNow()}
 	if f.accept != "" {
 		if o.Accepted, err = readAccepted(f.accept); err != nil {
 			return o, err
@@ -171,6 +176,9 @@ func (f runFlags) check() error {
 	if err := cmp.Or(between("--seeds", f.seeds, 1, 1_000_000), seeds(f.seed, f.seeds), f.pool.check(), checkFiles("--junit", f.outputs.JUnit), checkFiles("--markdown", f.outputs.Markdown)); err != nil {
 		return err
 	}
+	if f.server != "" && f.world != worldSim {
+		return usage("--server is for --world sim: it changes no real server", "--redis plays on servers of your own")
+	}
 	if len(f.adapter) > 0 && f.world != worldLive {
 		return usage("--adapter is for --world live: virtual time has no other processes", "a lock in Go runs in virtual time with package locktest: see docs/test-your-own-lock.md")
 	}
@@ -199,6 +207,7 @@ func runCommand(args []string, f runFlags) string {
 	again.flag(len(f.locks) > 0, "--lock", strings.Join(f.locks, ","))
 	again.flag(f.world != worldSim, "--world", f.world)
 	again.flag(f.world == worldLive && !f.external.given(), "--backend", f.backend)
+	again.flag(f.server != "", "--server", f.server)
 	again.flag(f.scale != 0, "--time-scale", fmt.Sprint(f.scale))
 	again = append(again, f.external.words()...)
 	for _, a := range f.adapter {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/internal/redis/profile"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
@@ -128,6 +129,9 @@ func (r *Run) Header(version string) history.Header {
 	}
 	if r.Top.World == simulated {
 		h.Order = history.TotalOrder
+		if name := r.Lock.Server().Name; name != profile.Default {
+			h.Server = name
+		}
 	}
 	if s.Topology.Latency != scenarios.DefaultLatency {
 		h.Latency = int64(s.Topology.Latency.Max)

@@ -80,6 +80,7 @@ func (r *simRun) simulate(version string, look Watch) {
 		Seed: r.Seed, Clients: r.Top.Clients, Groups: r.Top.Groups, Replicas: r.Top.Replicas, Cluster: r.Top.Cluster,
 		LatencyMin: time.Duration(s.Topology.Latency.Min), LatencyMax: time.Duration(s.Topology.Latency.Max),
 		Lag:     time.Duration(s.Topology.Lag),
+		Server:  r.Lock.Server(),
 		LockKey: r.Owners.IsLock,
 		OnChange: func(c keyspace.Change) {
 			switch {

@@ -25,6 +25,8 @@ type Job struct {
 	Seed     uint64 `json:"seed"`
 	// User is the kind of user, where it is another than the scenario's.
 	User string `json:"user,omitempty"`
+	// Server is the server as it is offered, where it is another than the lock's own.
+	Server string `json:"server,omitempty"`
 	// History is where to write the history; empty for nowhere, and then only
 	// its hash is asked for and nothing is judged, unless Judge says so.
 	History string `json:"history,omitempty"`
@@ -40,7 +42,7 @@ type Job struct {
 
 // Run is the run of the job in a world, of which nothing has been played.
 func (j Job) Run(world string) results.Run {
-	r := results.Run{Scenario: j.Scenario, Lock: j.Lock, World: world, Seed: j.Seed, User: j.User, File: j.File}
+	r := results.Run{Scenario: j.Scenario, Lock: j.Lock, World: world, Seed: j.Seed, User: j.User, Server: j.Server, File: j.File}
 	if source, err := scenarios.Source(j.Scenario); err == nil && string(source) == j.Source {
 		r.File = "" // a built-in one
 	}
@@ -126,6 +128,9 @@ func (a *Answer) Play(j Job, g Guard, player func(*scenarios.Scenario, *locks.Lo
 		return nil, nil
 	}
 	l, err := locks.Find(j.Lock)
+	if err == nil {
+		l, err = l.On(j.Server)
+	}
 	if err != nil {
 		a.Defect = err.Error()
 		return nil, nil

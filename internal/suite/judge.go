@@ -15,7 +15,7 @@ import (
 
 // Record stores the facts of a play in r.
 func Record(r *results.Run, p *play.Played) {
-	r.HistorySHA256 = p.History.Hash()
+	r.HistorySHA256, r.Server = p.History.Hash(), p.History.Header.Server
 	r.Stats = results.Stats{
 		Ops: countOps(p.History), VirtualMS: float64(p.Took) / float64(time.Millisecond), Commands: p.Commands,
 	}

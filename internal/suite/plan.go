@@ -97,7 +97,7 @@ type Plan struct {
 
 // NewPlan lists the runs that options ask for, with the reasons for those that
 // cannot be played. It plays nothing. Its errors are those of [Pick], of the
-// options' world, and a [*NothingError].
+// options' world, a [*profile.UnknownError], and a [*NothingError].
 func NewPlan(ctx context.Context, o Options) (Plan, error) {
 	list, err := Pick(o.Scenarios)
 	if err != nil {
@@ -116,6 +116,11 @@ func NewPlan(ctx context.Context, o Options) (Plan, error) {
 		named = append(named, s.Scenario.Name)
 	}
 	o.Accepted = o.Accepted.Of(named, o.Locks, o.Users)
+	for i, l := range found {
+		if found[i], err = l.On(o.Server); err != nil {
+			return Plan{}, err
+		}
+	}
 	p := Plan{Options: o}
 	for _, s := range list {
 		if err := p.Add(s, found, o.Seed); err != nil {
@@ -152,7 +157,7 @@ func (p *Plan) Add(s Source, with []*locks.Lock, seed uint64) error {
 		}
 		for _, user := range users {
 			for i := range p.Seeds {
-				p.Jobs = append(p.Jobs, Job{ID: len(p.Jobs), Scenario: s.Scenario.Name, File: s.File, Source: string(s.Text), Lock: l.Name(), Seed: seed + uint64(i), User: user})
+				p.Jobs = append(p.Jobs, Job{ID: len(p.Jobs), Scenario: s.Scenario.Name, File: s.File, Source: string(s.Text), Lock: l.Name(), Seed: seed + uint64(i), User: user, Server: p.Server})
 			}
 		}
 	}

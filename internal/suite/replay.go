@@ -129,7 +129,7 @@ func (d Dir) ReplayJobs(runs []results.Run, look play.Watch) ([]Job, error) {
 		if err != nil {
 			return nil, fmt.Errorf("encode job: %w", err)
 		}
-		jobs = append(jobs, Job{ID: i, Scenario: r.Scenario, File: r.Scenario + ".yaml", Source: string(src), Lock: r.Lock, Seed: r.Seed, User: r.User, Kind: replayKind, Args: raw})
+		jobs = append(jobs, Job{ID: i, Scenario: r.Scenario, File: r.Scenario + ".yaml", Source: string(src), Lock: r.Lock, Seed: r.Seed, User: r.User, Server: r.Server, Kind: replayKind, Args: raw})
 	}
 	return jobs, nil
 }

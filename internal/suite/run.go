@@ -24,6 +24,9 @@ type Options struct {
 	// Users is the kind of user for locks that are not built in, one of
 	// [UserChoices]; by default both.
 	Users string
+	// Server is the name of the servers as they are offered, for the simulated world. By
+	// default they are Redis 7 with all rights, or the first that has what a lock sends.
+	Server string
 	// World is where the runs are played, by default a [Sim] in this process.
 	World World
 	// Accepted are violations that the results count as expected.

@@ -20,6 +20,10 @@
 //
 //	read-write  a hash with the mode, the holds and the ends of their leases, in scripts
 //
+// And a lock for servers that compare without a script, such as Valkey 9.1:
+//
+//	no-script  the owner's value, SET IFEQ PX to extend, DELIFEQ to release
+//
 // They are for comparison; use package lock instead. All of them are
 // [lock.Locker], poll while they wait, and are not reentrant: a second acquire by
 // the owner returns busy. The key is the lock's name, its value the owner.

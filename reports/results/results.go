@@ -43,6 +43,8 @@ type Run struct {
 	// User is "careful" for a run with a careful user in place of the
 	// scenario's own; otherwise empty.
 	User string `json:"user,omitempty"`
+	// Server is the server as it is offered, if it is not Redis 7 with all rights.
+	Server string `json:"server,omitempty"`
 	// Backend is the kind of servers in the live world: "redis" (redis-server
 	// or valkey-server), "miniredis", "own" for external servers, or "foreign"
 	// for bundled servers.

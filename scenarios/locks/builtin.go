@@ -13,6 +13,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/internal/random"
+	"github.com/holdfast-go/holdfast/internal/redis/profile"
 	"github.com/holdfast-go/holdfast/internal/textbook"
 	"github.com/holdfast-go/holdfast/lock"
 )
@@ -79,6 +80,8 @@ var builtIn = []*Lock{
 	semaphore("semaphore-counter", "INCR up to two permits, PEXPIRE at each grant, plain DECR", true, textbook.NewSemaphoreCounter),
 	getSet(),
 	semaphoreClock(),
+	textbookLock("no-script", "SET NX PX with the owner's value, SET IFEQ PX to extend, DELIFEQ, without a script", true, textbook.NewNoScript).
+		sending("DELIFEQ", profile.SetIfEqual).like("set-px-lua", func(c *history.Claims) { c.Extends = true }),
 }
 
 // getSet is a lock whose key shows the end of a hold, and not whose it is. The key of a dead
@@ -170,6 +173,20 @@ func textbookLock(name, summary string, lease bool, make func(redis.UniversalCli
 		Open:    func(e Environment) (Session, error) { return textbookSession{e, make}, nil },
 		Keeps:   keepsNothing,
 	}
+}
+
+// sending says what the lock sends that Redis 7.0 does not know.
+func (s *Lock) sending(commands ...string) *Lock {
+	s.Sends = commands
+	return s
+}
+
+// like takes over the expectations of another lock, which has the same claims but for
+// some.
+func (s *Lock) like(other string, but func(*history.Claims)) *Lock {
+	s.Like = other
+	but(&s.Claims)
+	return s
 }
 
 // with sets the habits of the lock.

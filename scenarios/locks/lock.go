@@ -17,6 +17,7 @@ import (
 	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/internal/gallery"
 	"github.com/holdfast-go/holdfast/internal/redis/keyspace"
+	"github.com/holdfast-go/holdfast/internal/redis/profile"
 	"github.com/holdfast-go/holdfast/lock"
 )
 
@@ -31,8 +32,12 @@ type Lock struct {
 	Claims  history.Claims
 	numbers func(s Setting) history.Terms // besides its claims, quorum and acks
 	Habits  Habits
-	holder  Holder                               // that a built-in lock declares
-	Open    func(e Environment) (Session, error) // nil for one behind an adapter
+	holder  Holder // that a built-in lock declares
+	// Sends lists the commands besides those of Redis 7.0 that the lock needs, by the
+	// names of [profile.Profile.Has].
+	Sends  []string
+	server *profile.Profile                     // see On
+	Open   func(e Environment) (Session, error) // nil for one behind an adapter
 	// CheckName returns the reason why the lock cannot have a name; nil accepts
 	// all.
 	CheckName func(name string) error
@@ -52,6 +57,29 @@ type Lock struct {
 
 // Name is the name of the lock in reports.
 func (s *Lock) Name() string { return s.name }
+
+// On returns the lock on a server of another name; "" keeps its own.
+func (s *Lock) On(server string) (*Lock, error) {
+	if server == "" {
+		return s, nil
+	}
+	p, err := profile.Find(server)
+	if err != nil {
+		return nil, err
+	}
+	on := *s
+	on.server = p
+	return &on, nil
+}
+
+// Server is the server as it is offered on which the lock is played. By default it is the
+// first one that has what the lock sends.
+func (s *Lock) Server() *profile.Profile {
+	if s.server != nil {
+		return s.server
+	}
+	return profile.With(s.Sends)
+}
 
 // Environment is the surroundings of a lock under test in one client process.
 type Environment struct {

@@ -25,6 +25,9 @@ func Carries(s *scenarios.Scenario, l *locks.Lock, b servers.Backend) (ok bool, 
 	if b.Bundled != nil {
 		return carriedByBundled(s, l.Bundled())
 	}
+	if len(l.Sends) > 0 {
+		return false, "it sends " + l.Sends[0] + ", which only newer servers know; --redis plays on servers of your own"
+	}
 	n := needsOf(s, l)
 	if g := l.ThirdParty; g != nil {
 		if n.sentinels && !g.CanReach(locks.ThroughSentinels) {

@@ -45,7 +45,7 @@ var writes = map[string]int{
 	"PUBLISH": 0, "SUBSCRIBE": 0, "PSUBSCRIBE": 0, "UNSUBSCRIBE": 0, "PUNSUBSCRIBE": 0, "PUBSUB": 0, "SCRIPT": 0,
 	"WATCH": 0, "UNWATCH": 0,
 
-	"DEL": -1, "UNLINK": -1,
+	"DEL": -1, "UNLINK": -1, "DELEX": 1, "DELIFEQ": 1,
 	"EXPIRE": 1, "PEXPIRE": 1, "EXPIREAT": 1, "PEXPIREAT": 1, "PERSIST": 1,
 	"SET": 1, "SETNX": 1, "SETEX": 1, "PSETEX": 1, "GETSET": 1, "GETDEL": 1, "GETEX": 1, "APPEND": 1, "SETRANGE": 1, "SETBIT": 1,
 	"INCR": 1, "INCRBY": 1, "INCRBYFLOAT": 1, "DECR": 1, "DECRBY": 1,
