@@ -173,9 +173,10 @@ track-record:
 	@$(BUILT); \
 	"$$dir/holdfast" selftest gallery --format markdown >"$$dir/track record"; \
 	"$$dir/holdfast" selftest gallery --explore --format markdown >"$$dir/all"; \
-	awk -F '|' '!/^\| / || $$4 !~ /5 of 5/ || $$5 > 20' "$$dir/all" >"$$dir/exploration"; \
+	awk -F '|' '!/^\| / || $$4 !~ /5 of 5/ || $$5 > 60' "$$dir/all" >"$$dir/exploration"; \
 	"$$dir/holdfast" selftest gallery --exhaustive --format markdown >"$$dir/all" || test $$? -eq 1; \
-	awk -F '|' '!/^\| / || $$5 !~ /^ *[0-9]+ *$$/ || $$5 > 1000' "$$dir/all" >"$$dir/placement"; \
+	awk -F '|' '!/^\| / || $$5 !~ /^ *[0-9]+ *$$/ && $$6 !~ /not found/ || $$5 > 15000' "$$dir/all" >"$$dir/placement"; \
+	awk -F '|' '$$6 ~ /not found/ {gsub(/ /, "", $$2); list = list (list ? ", " : "Not found: ") "`" $$2 "`"} END {print "\n" list "."}' "$$dir/all" >>"$$dir/placement"; \
 	{ printf '    holdfast %s\n\n' '$(VARY)'; "$$dir/holdfast" $(VARY) --format markdown; } >"$$dir/false alarms"; \
 	for page in docs/gallery.md docs/tables/gallery.md; do $(FILL) $$page >"$$dir/page" && cp "$$dir/page" $$page; done
 

@@ -1,4 +1,4 @@
-// Package checker judges recorded lock histories: twelve properties, each with a
+// Package checker judges recorded lock histories: thirteen properties, each with a
 // verdict. It needs only the history: no lock, world or scenario.
 // Package linear, below it, decides linearizability.
 package checker

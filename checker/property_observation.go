@@ -4,12 +4,12 @@ import (
 	"github.com/holdfast-go/holdfast/checker/history"
 )
 
-// Observation: Whoever asks is told who holds the lock at that time.
+// Observation: An observer gets the name of the owner that holds the lock at that time.
 const Observation Property = "observation"
 
 var observationProperty = property{
 	PropertyInfo: PropertyInfo{
-		Name: Observation, Promise: "Whoever asks is told who holds the lock at that time.",
+		Name: Observation, Promise: "An observer gets the name of the owner that holds the lock at that time.",
 		Broken: "the lock names a holder who does not hold it",
 	},
 	harm:    always(wrongAnswer),
@@ -28,7 +28,7 @@ func (j observationJudge) judge() Verdict {
 		}
 		asked = true
 		if o.res.Holder == "" {
-			v = earlier(v, j.judgeNobody(o))
+			v = earlier(v, j.judgeFree(o))
 		} else {
 			v = earlier(v, j.judgeNamed(o))
 		}
@@ -40,7 +40,7 @@ func (j observationJudge) judge() Verdict {
 }
 
 // judgeNamed checks that the named owner had the lock at some time between question and
-// answer: on a server that answers, or by what is known of it without a server log.
+// answer. Without a server log, the operations of the owner say so.
 func (j observationJudge) judgeNamed(o *op) Verdict {
 	k := ownerLock{o.res.Holder, o.lock}
 	end, last := j.endBefore(k, o)
@@ -90,9 +90,9 @@ func (j observationJudge) endBefore(k ownerLock, o *op) (end int64, last *op) {
 	return end, last
 }
 
-// judgeNobody checks that nobody had the lock all the time between question and answer. A
-// server that took the place of another may have forgotten who has it.
-func (j observationJudge) judgeNobody(o *op) Verdict {
+// judgeFree checks an answer without a holder: no owner had the lock all the time between
+// question and answer. A server that took the place of another may have lost the hold.
+func (j observationJudge) judgeFree(o *op) Verdict {
 	for _, f := range j.faults {
 		if f.from <= o.ret && (f.Promotes || f.LosesWrites || len(j.changes) == 0) {
 			return Verdict{Outcome: OutcomeOK}

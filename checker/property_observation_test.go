@@ -7,8 +7,8 @@ import (
 	"github.com/holdfast-go/holdfast/checker/history"
 )
 
-// Whoever asks who holds the lock is told the truth of some time between question and
-// answer, on a server that answers.
+// An observer gets the truth of some time between question and answer, on a server that
+// answers.
 func TestObservation(t *testing.T) {
 	observed := leased(func(h *history.Header) { h.Claims.Observes = true })
 	const holds = `

@@ -37,8 +37,8 @@ type Funcs struct {
 	// and any other that it lasts as long as before, or longer. The lease is
 	// never shorter than that of the hold. After it, Holdfast calls Until again.
 	Extend func(ctx context.Context, lease time.Duration) error
-	// Holder returns the owner string of who holds the lock, or "" if nobody does;
-	// Claims.Observes requires it. Whoever asks holds nothing.
+	// Holder returns the owner string of the holder, or "" if the lock is free;
+	// Claims.Observes requires it. The owner that asks never holds the lock.
 	Holder func(ctx context.Context) (owner string, err error)
 	// Token returns the fencing token of the hold; Claims.Fencing requires it.
 	Token func() uint64

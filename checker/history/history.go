@@ -208,7 +208,7 @@ type Result struct {
 	Count   int    `json:"count,omitempty"`   // acquire, release, inspect: holds of this owner now
 	Token   uint64 `json:"token,omitempty"`   // acquire: fencing token, 0 for none
 	Until   int64  `json:"until,omitempty"`   // acquire: end of the validity that the grant names, 0 for none
-	Holder  string `json:"holder,omitempty"`  // observe: the owner that the lock named, "" for nobody
+	Holder  string `json:"holder,omitempty"`  // observe: the owner that the lock named, "" for a free lock
 	Value   int64  `json:"value,omitempty"`   // read: the value; write: the value overwritten
 	Since   int64  `json:"since,omitempty"`   // closed, crashed: when the close began, if it took time
 	Error   string `json:"error,omitempty"`   // class, on Fail and Info

@@ -51,7 +51,7 @@ func (c *Candidate) Resign(ctx context.Context) error {
 // Lost is closed when the leadership is lost; see [lock.Reentrant.Lost].
 func (c *Candidate) Lost() <-chan struct{} { return c.role.Lost() }
 
-// Leader asks the server who leads: the id of a candidate, or "" for nobody. The answer is
+// Leader asks the server who leads: the id of a candidate, or "" without a leader. The answer is
 // about the past when it arrives. Use it to find the leader, and not to act as one.
 func (c *Candidate) Leader(ctx context.Context) (id string, err error) {
 	fields, err := c.redis.HKeys(ctx, c.name).Result()

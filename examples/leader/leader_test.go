@@ -54,7 +54,7 @@ func TestLeader(t *testing.T) {
 	), locktest.Crossed(200))
 }
 
-// A leader that loses its role is told, and campaigns again.
+// A leader that loses its role learns of it, and campaigns again.
 func TestLead(t *testing.T) {
 	server := miniredis.RunT(t)
 	rdb := redis.NewClient(&redis.Options{Addr: server.Addr()})

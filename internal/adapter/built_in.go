@@ -44,7 +44,7 @@ func openBuiltIn(h Hello) (Lock, error) {
 	return SessionLock(s, env.Clients), nil
 }
 
-// sessionLock implements [adapter.Lock], [locks.Sharer] and [locks.Leaver].
+// sessionLock implements [adapter.Lock], [locks.Sharer], [locks.Observer] and [locks.Leaver].
 type sessionLock struct {
 	locks.Session
 	clients []redis.UniversalClient
@@ -62,6 +62,16 @@ func (l *sessionLock) Locker(name, thread string) (lock.Locker, error) {
 
 func (l *sessionLock) SharedLocker(name, thread string) lock.Locker {
 	return l.Session.(locks.Sharer).SharedLocker(name, thread)
+}
+
+// Observer implements [locks.Observer], where the lock does.
+func (l *sessionLock) Observer(name, thread string) func(context.Context) (string, error) {
+	if o, ok := l.Session.(locks.Observer); ok {
+		return o.Observer(name, thread)
+	}
+	return func(context.Context) (string, error) {
+		return "", fmt.Errorf("the lock does not tell who holds it: %w", errors.ErrUnsupported)
+	}
 }
 
 func (l *sessionLock) Shutdown(ctx context.Context) error {

@@ -90,6 +90,12 @@ func (l *Locker) Extend(ctx context.Context, lease time.Duration) error {
 	return err
 }
 
+// Holder asks who holds the lock; see [locks.Observer].
+func (l *Locker) Holder(ctx context.Context) (string, error) {
+	a, err := l.operate(ctx, request{Do: doObserve})
+	return a.Holder, err
+}
+
 // HoldCount implements [lock.HoldCounter]. It is errors.ErrUnsupported where
 // the lock does not.
 func (l *Locker) HoldCount(ctx context.Context) (int, error) {

@@ -33,6 +33,7 @@ const (
 	doAcquire  = "acquire"
 	doRelease  = "release"
 	doExtend   = "extend"
+	doObserve  = "observe"
 	doState    = "state"
 	doSettle   = "settle"
 	doCancel   = "cancel"
@@ -102,6 +103,7 @@ type reply struct {
 	Ready
 	Identity   string              `json:"identity,omitempty"`
 	Count      int                 `json:"count,omitempty"`
+	Holder     string              `json:"holder,omitempty"` // who holds the lock: an identity, or PROCESS/THREAD
 	Token      uint64              `json:"token,omitempty"`
 	LeaseNS    int64               `json:"lease_ns,omitempty"`
 	Renewed    bool                `json:"renewed,omitempty"`

@@ -53,7 +53,7 @@ type Program struct {
 func Serve(ctx context.Context, in io.Reader, out io.Writer, p Program) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	s := &server{ctx: ctx, out: &printer{w: out}, program: p, owners: map[[2]string]*owner{}, under: map[int64]context.CancelFunc{}}
+	s := &server{ctx: ctx, out: &printer{w: out}, program: p, owners: map[[2]string]*owner{}, observers: map[[2]string]func(context.Context) (string, error){}, under: map[int64]context.CancelFunc{}}
 	done := make(chan error, 1)
 	go func() { done <- s.read(newLines(in)) }()
 	select {
@@ -75,7 +75,9 @@ type server struct {
 
 	mu     sync.Mutex
 	owners map[[2]string]*owner
-	under  map[int64]context.CancelFunc // requests under way
+	// observers are the threads that ask who holds a lock.
+	observers map[[2]string]func(context.Context) (string, error)
+	under     map[int64]context.CancelFunc // requests under way
 }
 
 // read takes requests until there are no more. Each is carried out in a
@@ -189,6 +191,11 @@ func (s *server) do(ctx context.Context, r request) (a reply, after func()) {
 		return result(s.ending.close()), nil
 	case doFinish:
 		return s.finish(ctx), nil
+	case doObserve:
+		holder, err := s.observer(r)(ctx)
+		a := result(err)
+		a.Holder = holder
+		return a, nil
 	case doAcquire, doRelease, doExtend, doState, doSettle:
 		o, err := s.owner(r)
 		if err != nil {
@@ -205,6 +212,25 @@ func (s *server) shutdown(ctx context.Context) reply {
 		return failure(fmt.Errorf("the lock cannot be shut down: %w", errors.ErrUnsupported))
 	}
 	return result(s.ending.shutdown(func() error { return l.Shutdown(ctx) }))
+}
+
+// observer returns the function by which a thread asks who holds a lock, making it on
+// first use.
+func (s *server) observer(r request) func(context.Context) (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	key := [2]string{r.Lock, r.Thread}
+	if ask := s.observers[key]; ask != nil {
+		return ask
+	}
+	l, ok := s.lock.(locks.Observer)
+	if !ok {
+		return func(context.Context) (string, error) {
+			return "", fmt.Errorf("the lock does not tell who holds it: %w", errors.ErrUnsupported)
+		}
+	}
+	s.observers[key] = l.Observer(r.Lock, r.Thread)
+	return s.observers[key]
 }
 
 // owner returns the owner that a request is for, making it on first use.

@@ -37,7 +37,7 @@ type opening = func(p Process) (Locks, error)
 type openings map[string]opening
 
 // behaviours are the mutants that do more than to send edited scripts.
-var behaviours = []openings{retried, interrupted, renewals, survivors, counting, shared, waiting, sentinels, several, validities, owners, edges}
+var behaviours = []openings{retried, interrupted, renewals, survivors, counting, shared, waiting, sentinels, several, validities, owners, edges, observed}
 
 // Open opens the lock in one client process.
 func (m Mutant) Open(p Process) (Locks, error) {

@@ -27,6 +27,7 @@ var kills = map[string]kill{
 	"inner-release-stops-renewal":        {"inner-release", checker.Renewal},
 	"last-come-first-served":             {"contention", checker.Fairness},
 	"later-holds-not-renewed":            {"renewal-hiccup", checker.Renewal},
+	"leader-from-cache":                  {"leader-failover", checker.Observation},
 	"lease-counted-from-reply":           {"slow-link-then-cut", checker.Exclusion},
 	"lease-divided-by-thousand":          {"contention", checker.Exclusion},
 	"lease-sticks-to-lock":               {"inner-release", checker.Renewal},

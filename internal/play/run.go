@@ -122,7 +122,7 @@ func (r *Run) Header(version string) history.Header {
 		h.Resource = &history.Resource{Initial: Initial, Fenced: r.fenced(), FencesReads: r.fencesReads()}
 	}
 	if s.Workload.Observe == 0 {
-		h.Claims.Observes = false // nobody asks
+		h.Claims.Observes = false // no client asks
 	}
 	if h.Unseen = r.Owners.unseen(); h.Unseen != "" || r.Lock.Bundled() != nil {
 		h.Unwatched = true

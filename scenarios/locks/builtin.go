@@ -254,11 +254,16 @@ func (s *referenceSession) Locker(name, thread string) lock.Locker {
 	return s.clients[0].NewLock(name, thread)
 }
 
-// Observer implements [Observer]. The hash has a field for the owner beside those of the
-// lock's own.
+// Observer implements [Observer].
 func (s *referenceSession) Observer(name, _ string) func(context.Context) (string, error) {
+	return observeHash(s.env.Clients[0], name)
+}
+
+// observeHash asks for the owner in the hash of a reference lock, whose other fields have no
+// colon.
+func observeHash(rdb redis.UniversalClient, name string) func(context.Context) (string, error) {
 	return func(ctx context.Context) (string, error) {
-		fields, err := s.env.Clients[0].HKeys(ctx, name).Result()
+		fields, err := rdb.HKeys(ctx, name).Result()
 		for _, f := range fields {
 			if strings.Contains(f, ":") {
 				return f, err

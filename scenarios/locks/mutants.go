@@ -2,6 +2,7 @@ package locks
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"math/rand/v2"
 
@@ -36,7 +37,7 @@ func fairQueue() (*Lock, error) {
 	}
 	s.Open = func(e Environment) (Session, error) {
 		locks, err := gallery.OpenFairQueue(e.asProcess(nil))
-		return mutantSession{locks, e.Process}, err
+		return mutantSession{locks, e}, err
 	}
 	return &s, nil
 }
@@ -56,7 +57,7 @@ func mutantOf(m gallery.Mutant) (*Lock, error) {
 		if err != nil {
 			return nil, err
 		}
-		return mutantSession{locks, e.Process}, nil
+		return mutantSession{locks, e}, nil
 	}
 	return &s, nil
 }
@@ -95,7 +96,15 @@ func (e Environment) asProcess(open func(Environment) (Session, error)) gallery.
 // mutantSession is a lock of the gallery in one client process.
 type mutantSession struct {
 	gallery.Locks
-	process string
+	env Environment
 }
 
-func (s mutantSession) Identity(thread string) string { return identityOf(s.process, thread) }
+// Observer implements [Observer]. The originals that claim it have the reference lock's hash.
+func (s mutantSession) Observer(name, thread string) func(context.Context) (string, error) {
+	if o, ok := s.Locks.(Observer); ok {
+		return o.Observer(name, thread)
+	}
+	return observeHash(s.env.Clients[0], name)
+}
+
+func (s mutantSession) Identity(thread string) string { return identityOf(s.env.Process, thread) }

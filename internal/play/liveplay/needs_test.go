@@ -27,6 +27,7 @@ func (n needs) words() string {
 var calls = map[string]string{
 	"failover-lost-write":         "replicas sentinels persist",
 	"failover-one-acked-of-two":   "replicas sentinels persist",
+	"leader-failover":             "replicas sentinels persist",
 	"isolated-primary":            "replicas sentinels persist",
 	"fence-rollback":              "replicas sentinels persist",
 	"fence-rollback-clock-behind": "replicas sentinels persist clocks",

@@ -19,6 +19,11 @@ func (s *remoteSession) SharedLocker(name, thread string) lock.Locker {
 	return s.process.SharedLocker(name, thread)
 }
 
+// Observer implements [locks.Observer].
+func (s *remoteSession) Observer(name, thread string) func(context.Context) (string, error) {
+	return s.process.Locker(name, thread).Holder
+}
+
 // Identity implements [locks.Session]. It is empty if the process does not answer,
 // which then does nothing under that identity either.
 func (s *remoteSession) Identity(thread string) string {
