@@ -163,7 +163,7 @@ func TestFind(t *testing.T) {
 	}
 	for name, hint := range map[string]string{
 		"holder-puase":   "did you mean holder-pause?",
-		"failover":       "did you mean leader-failover, failover-lost-write, failover-one-acked-of-two or cluster-failover?",
+		"failover":       "did you mean leader-failover, failover-lost-write or failover-one-acked-of-two?",
 		"quite-another":  "holdfast list scenarios",
 		"":               "holdfast list scenarios",
 		"../go.mod":      "holdfast list scenarios",
