@@ -48,6 +48,9 @@ func (j observationJudge) judgeNamed(o *op) Verdict {
 		return Verdict{Outcome: OutcomeOK}
 	}
 	v := violation(o.ret, opIDs(o), "%s was told at %s that %s holds the lock; it had never had it", o.owner, at(o.ret), k.owner)
+	if j.client[k.owner] == "" {
+		v = violation(o.ret, opIDs(o), "%s was told at %s that %q holds the lock, and no owner has that name", o.owner, at(o.ret), k.owner)
+	}
 	if end > 0 {
 		v = violation(o.ret, opIDs(last, o), "%s was told at %s that %s holds the lock; it had not had it since %s", o.owner, at(o.ret), k.owner, at(end))
 	}

@@ -34,14 +34,14 @@ func TestObservation(t *testing.T) {
 		{"nobody, who had it at the question", observed, strings.Replace(asked("30 c3 ok"), "0    c1 acquire lease=1000", "0    c1 acquire lease=1000\n5 c3 observe", 1), Observation, OutcomeOK, "", "", ""},
 		{"nobody, while somebody holds it", observed, asked("100 c3 observe\n110 c3 ok"), Observation, Violated, "", "nobody holds the lock; client-1/1 had had it since 0.010 s", "server log"},
 		{"nobody, after a failover", observed, asked("50 fault start 1 failover n1\n100 c3 observe\n110 c3 ok"), Observation, OutcomeOK, "", "", ""},
-		{"another", observed, asked("100 c3 observe\n110 c3 ok holder=c2"), Observation, Violated, "", "client-2/1 holds the lock; it had never had it", "server log"},
+		{"another", observed, asked("100 c3 observe\n110 c3 ok holder=c2"), Observation, Violated, "", "no owner has that name", "server log"},
 		{"one who has released it", observed, holds[:strings.Index(holds, "ASKED")] + "400 c1 release\n410 server n1 DEL by=c1\n420 c1 ok\n500 c3 observe\n510 c3 ok holder=c1",
 			Observation, Violated, "", "client-1/1 holds the lock; it had not had it since 0.410 s", "server log"},
 		{"one whose release is under way", observed, strings.Replace(asked(""), "410  server", "405 c3 observe\n410  server", 1) + "\n430 c3 ok holder=c1", Observation, OutcomeOK, "", "", ""},
 		{"no answer", observed, asked("100 c3 observe\n110 c3 fail err=canceled"), Observation, Unknown, "", "no question", ""},
 		{"the holder, without a server log", observed, unlogged("100 c3 observe\n110 c3 ok holder=c1"), Observation, OutcomeOK, "", "", ""},
 		{"nobody, without a server log", observed, unlogged("100 c3 observe\n110 c3 ok"), Observation, Violated, "", "client-1/1 had had it since 0.020 s", ""},
-		{"another, without a server log", observed, unlogged("100 c3 observe\n110 c3 ok holder=c2"), Observation, Violated, "", "it had never had it", ""},
+		{"another, without a server log", observed, unlogged("100 c3 observe\n110 c3 ok holder=c2"), Observation, Violated, "", "no owner has that name", ""},
 		{"one who has released it, without a server log", observed, unlogged("") + "\n500 c3 observe\n510 c3 ok holder=c1", Observation, Violated, "", "it had not had it since 0.420 s", ""},
 	})
 }

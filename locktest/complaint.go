@@ -103,13 +103,19 @@ func wrongLines(run results.Run) []wrongLine {
 	return lines
 }
 
-// firstFailure tells the first error that the lock returned: where nothing can be
-// judged, that is usually why.
-func firstFailure(h *history.History) string {
+// firstFailure names the first error that the lock returned: where nothing can be
+// judged, that is usually why. Any other error says more than that the lock is busy.
+func firstFailure(h *history.History) (text string) {
 	for _, e := range h.Events {
-		if (e.Kind == history.Fail || e.Kind == history.Info) && e.Result != nil && e.Result.Message != "" {
-			return fmt.Sprintf("the first error: the %s of %s ended as %q at %v: %s\n", e.F, e.Owner, e.Result.Error, time.Duration(e.Time), e.Result.Message)
+		if e.Kind != history.Fail && e.Kind != history.Info || e.Result == nil || e.Result.Message == "" {
+			continue
+		}
+		if busy := e.Result.Error == history.ErrBusy; text == "" || !busy {
+			text = fmt.Sprintf("the first error: the %s of %s ended as %q at %v: %s\n", e.F, e.Owner, e.Result.Error, time.Duration(e.Time), e.Result.Message)
+			if !busy {
+				return text
+			}
 		}
 	}
-	return ""
+	return text
 }

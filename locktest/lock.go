@@ -254,6 +254,9 @@ func (l Lock) openIn(c *Client) (locks.Session, error) {
 	if err != nil {
 		return nil, err
 	}
+	if s == nil {
+		return nil, errors.New("no session and no error from Lock.Open")
+	}
 	if _, leaves := s.(locks.Leaver); l.Claims.ShutsDown && !leaves {
 		return nil, errNoShutdown
 	}
@@ -308,7 +311,7 @@ func (s session) Observer(name, thread string) func(context.Context) (string, er
 	c := &classified{f, s.lock, s.c}
 	return func(ctx context.Context) (string, error) {
 		owner, err := f.Holder(ctx)
-		if process, thread, ok := strings.Cut(owner, ":"); ok && !s.lock.StoresOwner {
+		if process, thread, ok := strings.Cut(owner, ":"); ok && strings.HasPrefix(owner, "client-") && !s.lock.StoresOwner {
 			owner = process + "/" + thread // as histories name it
 		}
 		return owner, c.class(ctx, err)
