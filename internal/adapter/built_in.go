@@ -70,9 +70,12 @@ func (l *sessionLock) Observer(name, thread string) func(context.Context) (strin
 		return o.Observer(name, thread)
 	}
 	return func(context.Context) (string, error) {
-		return "", fmt.Errorf("the lock does not tell who holds it: %w", errors.ErrUnsupported)
+		return "", errNamesNoHolder
 	}
 }
+
+// errNamesNoHolder: the lock is no [locks.Observer].
+var errNamesNoHolder = fmt.Errorf("the lock does not tell who holds it: %w", errors.ErrUnsupported)
 
 func (l *sessionLock) Shutdown(ctx context.Context) error {
 	if s, ok := l.Session.(locks.Leaver); ok {

@@ -226,7 +226,7 @@ func (s *server) observer(r request) func(context.Context) (string, error) {
 	l, ok := s.lock.(locks.Observer)
 	if !ok {
 		return func(context.Context) (string, error) {
-			return "", fmt.Errorf("the lock does not tell who holds it: %w", errors.ErrUnsupported)
+			return "", errNamesNoHolder
 		}
 	}
 	s.observers[key] = l.Observer(r.Lock, r.Thread)
