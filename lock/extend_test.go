@@ -122,8 +122,8 @@ func TestExtend_stopsWithTheLoss(t *testing.T) {
 				if before.Load() < 2 || late.Load() > 0 {
 					t.Errorf("%d tries before the loss, want 2 or more; %d after it", before.Load(), late.Load())
 				}
-				if !h.Deadline().IsZero() {
-					t.Errorf("the hold goes on until %v", h.Deadline())
+				if h.Remaining() != 0 {
+					t.Errorf("the hold goes on for %v", h.Remaining())
 				}
 				time.Sleep(time.Second)
 				if w.server.Exists("orders") {
@@ -172,7 +172,7 @@ func TestWatchdog_answeredAtTheDeadline(t *testing.T) {
 		for i := range 50 { // the order at one instant is by chance
 			name := fmt.Sprint("orders ", i)
 			h := must[*lock.Hold](t)(c.Acquire(t.Context(), name))
-			deadline := h.Deadline()
+			deadline := time.Now().Add(h.Remaining())
 			w.answers(func(p *server.Peer, cmd string, args ...string) bool {
 				if (entry{cmd: cmd, args: args}).renews() != name {
 					return false
@@ -187,7 +187,7 @@ func TestWatchdog_answeredAtTheDeadline(t *testing.T) {
 			})
 			time.Sleep(time.Until(deadline) + 10*time.Millisecond)
 			if !closed(h.Lost()) {
-				t.Errorf("the hold goes on until %v", h.Deadline())
+				t.Errorf("the hold goes on for %v", h.Remaining())
 			}
 			if w.server.Exists(name) {
 				t.Error("the renewal keeps a lost lock from others")
@@ -285,7 +285,7 @@ func TestHold_atItsDeadline(t *testing.T) {
 				c := w.client()
 				for i := range 50 { // the order at one instant is by chance
 					h := must[*lock.Hold](t)(c.Acquire(t.Context(), fmt.Sprint("orders ", i), lock.Lease(time.Second)))
-					time.Sleep(time.Until(h.Deadline()))
+					time.Sleep(h.Remaining())
 					wantErr(t, name, call(t.Context(), h), lock.ErrLost)
 				}
 				if slices.ContainsFunc(w.arrived(), func(e entry) bool { return e.renews() != "" }) {

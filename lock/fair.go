@@ -42,7 +42,7 @@ const (
 // continues at the end of the queue. A lost message costs one poll.
 //
 // A hold that was handed on lasts for the rest of its place until the watchdog has
-// renewed it, at once. [Hold.Deadline] tells.
+// renewed it, at once. [Hold.Remaining] tells.
 //
 // A failover can lose places, and so the order. The lock excludes users of
 // [Client.Acquire] and of Redisson's RLock on the same name, but is not fair to

@@ -48,7 +48,7 @@ func TestFair_aHandOffCountsFromTheLastLook(t *testing.T) {
 		time.Sleep(300 * time.Millisecond)
 		w.gives(h)
 		h = <-got
-		if d := h.Deadline(); d.After(ends) || d.Before(ends.Add(-100*time.Millisecond)) {
+		if d := time.Now().Add(h.Remaining()); d.After(ends) || d.Before(ends.Add(-100*time.Millisecond)) {
 			t.Errorf("it counts on the lock until %v, and the place ends at %v", d, ends)
 		}
 		w.gives(h)

@@ -180,7 +180,7 @@ func (g *Group) lock(ctx context.Context, a Acquire, forever bool) (Grant, error
 	grant := Grant{Count: g.count}
 	g.mu.Unlock()
 	if grant.Renewed, grant.Lease = h.renewed(); !grant.Renewed {
-		grant.Until = h.Deadline()
+		grant.Until = h.until()
 		grant.Lease = time.Until(grant.Until)
 	}
 	return grant, nil
@@ -253,7 +253,7 @@ func (g *Group) acquire(ctx context.Context, a Acquire, forever bool) (*GroupHol
 		if err == nil {
 			h := newGroupHold(ctx, g, holds)
 			h.unsure = unsure
-			if !h.Deadline().IsZero() && time.Now().Before(h.Deadline()) {
+			if h.Remaining() > 0 {
 				return h, nil
 			}
 			// The round took so long that its first grant may have ended.

@@ -94,13 +94,16 @@ func (h *GroupHold) Tokens() []uint64 {
 	return tokens
 }
 
-// Deadline returns the end of the hold without a renewal or extension: the time until
-// which enough members are held; see [Hold.Deadline].
-func (h *GroupHold) Deadline() time.Time {
+// Remaining returns the time for which enough members are held without a renewal or
+// extension; see [Hold.Remaining].
+func (h *GroupHold) Remaining() time.Duration { return remaining(h.until()) }
+
+// until returns the end of the hold, or the zero time if the hold is over.
+func (h *GroupHold) until() time.Time {
 	var ends []time.Time
 	for _, m := range h.holds {
 		if m != nil {
-			ends = append(ends, m.Deadline())
+			ends = append(ends, m.until())
 		}
 	}
 	if len(ends) < h.g.need {
@@ -109,10 +112,6 @@ func (h *GroupHold) Deadline() time.Time {
 	slices.SortFunc(ends, func(a, b time.Time) int { return b.Compare(a) })
 	return ends[h.g.need-1]
 }
-
-// Remaining returns the time to [GroupHold.Deadline], or 0 after it. It does not ask the
-// servers.
-func (h *GroupHold) Remaining() time.Duration { return remaining(h.Deadline()) }
 
 // Extend makes the hold last for at least d from now. It extends all members, and fails
 // if too few of them could be extended; see [Hold.Extend]. It does not wait longer than

@@ -21,8 +21,9 @@ type Hold struct {
 }
 
 // Acquire waits until it gets the lock called name, ctx ends, or [Wait] is
-// over. The end of ctx ends the wait, not the hold. Every call is a new owner, so the lock is not reentrant and two calls
-// exclude each other. For named owners use [Client.NewLock].
+// over. The end of ctx ends the wait, not the hold. Every call is a new owner, so the lock
+// is not reentrant and two calls exclude each other. For named owners use
+// [Client.NewLock].
 //
 // Acquire returns [ErrBusy] only with Wait. If the server fails, it returns
 // [ErrRefused] or [ErrUnknown] and the cause.
@@ -150,11 +151,13 @@ func (h *Hold) Lost() <-chan struct{} {
 // is greater than that of every earlier hold of the lock.
 func (h *Hold) Token() uint64 { return h.cur.token }
 
-// Deadline returns the end of the hold without a renewal or extension, by the
-// clock of this process. The server never ends the hold earlier if clocks run
-// at the same rate within 1% and 2ms. Deadline is zero after the end of the
-// hold.
-func (h *Hold) Deadline() time.Time {
+// Remaining returns the time to the end of the hold without a renewal or extension, by the
+// clock of this process, and 0 after it. The server never ends the hold earlier if clocks
+// run at the same rate within 1% and 2ms. Remaining does not ask the server.
+func (h *Hold) Remaining() time.Duration { return remaining(h.until()) }
+
+// until returns the end of the hold, or the zero time if the hold is over.
+func (h *Hold) until() time.Time {
 	h.s.c.mu.Lock()
 	defer h.s.c.mu.Unlock()
 	if !h.s.has(h.cur) {
@@ -163,8 +166,4 @@ func (h *Hold) Deadline() time.Time {
 	return h.cur.until
 }
 
-// Remaining returns the time to [Hold.Deadline], or 0 after it. It does not ask
-// the server.
-func (h *Hold) Remaining() time.Duration { return remaining(h.Deadline()) }
-
-func remaining(deadline time.Time) time.Duration { return max(0, time.Until(deadline)) }
+func remaining(until time.Time) time.Duration { return max(0, time.Until(until)) }

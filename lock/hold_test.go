@@ -94,13 +94,13 @@ func TestHold_context(t *testing.T) {
 
 		h = must[*lock.Hold](t)(c.Acquire(t.Context(), "b", lock.Lease(time.Second)))
 		work := h.Context()
-		if d := h.Remaining(); d <= 900*time.Millisecond || d >= time.Second || !h.Deadline().Equal(time.Now().Add(d)) {
-			t.Errorf("%v remain of a second, until %v", d, h.Deadline())
+		if d := h.Remaining(); d <= 900*time.Millisecond || d >= time.Second {
+			t.Errorf("%v remain of a second", d)
 		}
 		time.Sleep(h.Remaining() + time.Millisecond)
 		synctest.Wait()
 		wantErr(t, "the end of the lease", context.Cause(work), lock.ErrLost)
-		if !closed(h.Lost()) || h.Remaining() != 0 || !h.Deadline().IsZero() {
+		if !closed(h.Lost()) || h.Remaining() != 0 {
 			t.Error("a lost hold says that it lasts")
 		}
 		wantErr(t, "the context of a lost hold", context.Cause(h.Context()), lock.ErrLost)
@@ -418,8 +418,8 @@ func TestHold_afterItsEnd(t *testing.T) {
 			if cause := context.Cause(h.Context()); cause != lock.ErrNotHeld {
 				t.Errorf("the context has ended with %v", cause)
 			}
-			if h.Remaining() != 0 || !h.Deadline().IsZero() {
-				t.Errorf("%v remain, until %v", h.Remaining(), h.Deadline())
+			if h.Remaining() != 0 {
+				t.Errorf("%v remain", h.Remaining())
 			}
 		}
 	})

@@ -329,7 +329,7 @@ func TestWatchdog_aLossDoesNotWaitForAGiveBack(t *testing.T) {
 		ctx := t.Context()
 		c := w.client()
 		first, second := must[*lock.Hold](t)(c.Acquire(ctx, "a")), must[*lock.Hold](t)(c.Acquire(ctx, "b"))
-		deadline := first.Deadline()
+		deadline := time.Now().Add(first.Remaining())
 		if err := second.Extend(ctx, time.Hour); err != nil {
 			t.Fatal(err)
 		}
