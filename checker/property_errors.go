@@ -320,6 +320,11 @@ func (j errorsJudge) releasedNothing(o *op) Verdict {
 				"the release of %s succeeded at %s; what it removed at %s was the hold of %s", o.owner, at(o.ret), at(c.t), c.was))
 		}
 	}
+	if c, other := j.tookAnew(o); c != nil {
+		return byServers(violation(o.ret, opIDs(o, j.grantOf(o.owner, o.lock, o.inv), other),
+			"the release of %s succeeded at %s; its hold had ended, %s had the lock, and then %s of %s took it again at %s without an acquire",
+			o.owner, at(o.ret), other.owner, command(c), o.client, at(c.t)))
+	}
 	n := j.groupsHolding(o.lock, o.owner, j.releasedSince(o)-slackOfServers, o.ret, anyServer)
 	switch {
 	case n >= j.claims.Quorum:
@@ -362,6 +367,35 @@ func (j errorsJudge) nobodyElse(o *op) bool {
 		return s.holder != o.owner || !j.claims.Reentrant && s.from < o.inv
 	})
 	return !held && !j.othersAsk(o) && j.overlap(o.inv, o.ret, j.allow.settling, anyFault) == 0
+}
+
+// tookAnew finds the command of a release's client that took the free lock of one server
+// again while no acquire of its owner was open, after the hold had ended there and another
+// owner had been granted the lock. Nobody told the owner of that loss. A request of its
+// acquire that a fault held back is no new mistake.
+func (j errorsJudge) tookAnew(o *op) (*change, *op) {
+	grant := j.grantOf(o.owner, o.lock, o.inv)
+	if j.claims.Nodes > 1 || j.claims.Capacity() > 1 || grant == nil || o.own.ops.last(o.inv, isAcquire) != grant {
+		return nil, nil
+	}
+	var ended *change
+	for _, c := range o.own.changes.between(grant.ret, o.inv) {
+		switch {
+		case c.was == o.owner && c.ends():
+			ended = c
+		case ended == nil || c.was != "" || c.holder != o.owner || !j.commandOf(c, o) || j.heldBack(o.client, c.group, c.t) <= grant.ret:
+		default:
+			for _, between := range j.accountOf(ownerLock{"", o.lock}).changes.between(ended.t, c.t) {
+				if !between.command() || !between.grants() || between.holder == o.owner {
+					continue
+				}
+				if other := j.grantOf(between.holder, o.lock, between.t); other != nil && other.granted() && other.inv >= grant.ret {
+					return c, other
+				}
+			}
+		}
+	}
+	return nil, nil
 }
 
 // tookAnother finds the hold of another owner that a release's client removed

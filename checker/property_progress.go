@@ -37,10 +37,8 @@ func (j progressJudge) judge() Verdict {
 	for _, n := range j.notes {
 		if n.F == history.Panic {
 			msg := ""
-			if n.Result != nil { // before the stack
-				msg, _, _ = strings.Cut(n.Result.Message, "\ngoroutine ")
-				msg, _, _ = strings.Cut(msg, "; the end of its stderr:\n")
-				msg = strings.Join(strings.Fields(msg), " ")
+			if n.Result != nil {
+				msg = strings.Join(strings.Fields(n.Result.Message), " ")
 			}
 			return violation(n.Time, nil, "the lock panicked in %s at %s: %s", n.Client, at(n.Time), msg)
 		}

@@ -27,7 +27,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/holdfast-go/holdfast/checker/history"
@@ -311,21 +310,19 @@ func (s session) Observer(name, thread string) func(context.Context) (string, er
 	c := &classified{f, s.lock, s.c}
 	return func(ctx context.Context) (string, error) {
 		owner, err := f.Holder(ctx)
-		if process, thread, ok := strings.Cut(owner, ":"); ok && strings.HasPrefix(owner, "client-") && !s.lock.StoresOwner {
-			owner = process + "/" + thread // as histories name it
-		}
 		return owner, c.class(ctx, err)
 	}
 }
 
-// owner is a string that no other owner has.
-func (s session) owner(thread string) string { return s.c.ID + ":" + thread }
+// OwnerName is the name of a thread for the lock. No other owner has it. See
+// [locks.Observer].
+func (s session) OwnerName(thread string) string { return s.c.ID + ":" + thread }
 
 func (s session) Identity(thread string) string {
 	if !s.lock.StoresOwner {
 		return ""
 	}
-	return s.owner(thread)
+	return s.OwnerName(thread)
 }
 
 func (s session) Shutdown(ctx context.Context) error {

@@ -88,7 +88,7 @@ func (l *Lock) unusable(v lock.Locker) string {
 // why, and all that it returns is errors.
 func (s session) make(name, thread string) (l lock.Locker) {
 	if s.lock.misuse == nil {
-		return s.of.Locker(name, s.owner(thread))
+		return s.of.Locker(name, s.OwnerName(thread))
 	}
 	defer func() {
 		if p := recover(); p != nil {
@@ -96,7 +96,7 @@ func (s session) make(name, thread string) (l lock.Locker) {
 			l = unusable{}
 		}
 	}()
-	l = s.of.Locker(name, s.owner(thread))
+	l = s.of.Locker(name, s.OwnerName(thread))
 	if why := s.lock.unusable(l); why != "" {
 		s.lock.misuse.note(why)
 		return unusable{}
@@ -143,8 +143,7 @@ func ownFrames(stack string) string {
 func panicked(h *history.History) string {
 	for _, e := range h.Events {
 		if e.F == history.Panic && e.Result != nil {
-			said, stack, _ := strings.Cut(e.Result.Message, "\ngoroutine ")
-			return fmt.Sprintf("panic: %s\n%s\n", said, ownFrames(stack))
+			return fmt.Sprintf("panic: %s\n%s\n", e.Result.Message, ownFrames(e.Result.Stack))
 		}
 	}
 	return ""

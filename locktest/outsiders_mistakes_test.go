@@ -329,7 +329,7 @@ var outsiders = []struct {
 	{watchedLock, []mistake{
 		{"redbeat-127", "ownership", "renewal-after-release", ""},
 		{"redis-semaphore-205", "errors", "late-renewal", ""},
-		{"redis-semaphore-175", "", "", "the judges take a renewal that sets a missing key anew for a grant, and forget who held the lock in between"},
+		{"redis-semaphore-175", "errors", "deleted-between-renewals", ""},
 	}},
 	{plainLock, []mistake{
 		{"rb-redis-semaphore-23", "lease", "contention", ""},

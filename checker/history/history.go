@@ -213,6 +213,7 @@ type Result struct {
 	Since   int64  `json:"since,omitempty"`   // closed, crashed: when the close began, if it took time
 	Error   string `json:"error,omitempty"`   // class, on Fail and Info
 	Message string `json:"message,omitempty"` // the error's own words
+	Stack   string `json:"stack,omitempty"`   // panic: of its goroutine, or the end of what its process wrote to stderr
 }
 
 // FaultEvent records that a planned fault started, ended, or could not strike.

@@ -7,7 +7,7 @@ import "testing"
 // came to store it.
 func TestAnIdentityMayEndWithANumber(t *testing.T) {
 	o := &owners{name: map[string]string{}, told: map[string]bool{}}
-	o.began("client-2/1", "client-2/1::")
+	o.name["client-2/1::"], o.told["client-2/1::"] = "client-2/1", true
 	for identity, want := range map[string]string{
 		"client-2/1::1":  "client-2/1",
 		"client-2/1::22": "client-2/1",

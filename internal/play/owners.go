@@ -24,7 +24,8 @@ type owners struct {
 	mu    sync.Mutex
 	holds *holds // nil if the key tells
 	name  map[string]string
-	told  map[string]bool // the identities that a lock has declared
+	told  map[string]bool   // the identities that a lock has declared
+	named map[string]string // the owner of each name that a session gives one
 	// called has the owner whose acquire stored an identity last. Owners of one process
 	// may have one identity in turn.
 	called map[calledBy]string
@@ -50,7 +51,7 @@ type stored struct {
 func NewOwners(s *scenarios.Scenario, l *locks.Lock) *owners {
 	o := &owners{
 		locks: map[string]string{}, how: l.Holder(), several: l.Claims.Capacity() > 1, holds: newHolds(l, s.Workload.Names()),
-		name: map[string]string{}, called: map[calledBy]string{}, told: map[string]bool{}, unresolved: map[string]stored{}, elsewhere: map[string]bool{},
+		name: map[string]string{}, called: map[calledBy]string{}, told: map[string]bool{}, named: map[string]string{}, unresolved: map[string]stored{}, elsewhere: map[string]bool{},
 	}
 	for _, name := range s.Workload.Names() {
 		o.locks[l.Key(name)] = name
@@ -70,13 +71,19 @@ func (o *owners) IsLock(key string) bool {
 
 func (o *owners) Keys() []string { return slices.Sorted(maps.Keys(o.locks)) }
 
-// began records that an owner starts its work. identity is the value that the lock
-// stores for it, or "".
-func (o *owners) began(owner, identity string) {
+// began records that the owner of a thread starts its work in a session.
+func (o *owners) began(owner string, s locks.Session, thread string) {
+	identity, name := s.Identity(thread), ""
+	if namer, ok := s.(interface{ OwnerName(thread string) string }); ok {
+		name = namer.OwnerName(thread)
+	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if identity != "" {
 		o.name[identity], o.told[identity] = owner, true
+	}
+	if name != "" {
+		o.named[name] = owner
 	}
 }
 
@@ -105,7 +112,7 @@ func (o *owners) nameOf(lock, identity string) string {
 func (o *owners) ownerOf(lock, value string) string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.nameOf(lock, value)
+	return cmp.Or(o.named[value], o.nameOf(lock, value))
 }
 
 // numbered is the declared part of an identity that ends with a number: everything

@@ -66,7 +66,7 @@ func (c *thread) run(ctx context.Context) {
 func (c *thread) notePanic() {
 	if p := recover(); p != nil {
 		c.rec.Add(history.Event{Kind: history.Note, F: history.Panic, Client: c.Proc.Name(), Owner: c.owner,
-			Result: &history.Result{Message: fmt.Sprintf("%v\n%s", p, goroutines.Plain(strings.TrimRight(string(debug.Stack()), "\n")))}})
+			Result: &history.Result{Message: fmt.Sprint(p), Stack: goroutines.Plain(strings.TrimRight(string(debug.Stack()), "\n"))}})
 	}
 }
 
@@ -80,7 +80,7 @@ func (c *thread) newOwner() {
 	}
 	c.owner = fmt.Sprintf("%s/%d", c.Proc.Name(), c.present)
 	number := fmt.Sprint(c.present)
-	c.owners.began(c.owner, c.session.Identity(number))
+	c.owners.began(c.owner, c.session, number)
 	c.lockers = map[string]lock.Locker{}
 	for _, name := range c.work.Names() {
 		if c.mode == history.Shared {

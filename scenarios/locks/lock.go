@@ -191,8 +191,8 @@ type Sharer interface {
 // Observer is implemented by the sessions of locks that tell who holds them.
 type Observer interface {
 	// Observer returns a function for a thread without a hold that asks who holds a lock.
-	// It names the holder by the value that the lock stores or as [Session].Identity
-	// does, and "" means that the lock is free.
+	// It names the holder by the value that the lock stores, or as [Session].Identity or
+	// the session's OwnerName does, and "" means that the lock is free.
 	Observer(name, thread string) func(context.Context) (holder string, err error)
 }
 

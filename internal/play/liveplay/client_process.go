@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/internal/adapter"
 	"github.com/holdfast-go/holdfast/internal/live/processes"
 )
@@ -37,13 +38,12 @@ func stderrEnd(p *processes.Process) string {
 	return "; the end of its stderr:\n" + p.Stderr()
 }
 
-// exitMessage describes the end of a process. Its first line, which may be all
-// that is shown, has the most informative line of its stderr: its panic, or else
-// its last line.
-func exitMessage(err error, stderr string) string {
+// exitResult describes the end of a process. Its message has the most informative line
+// of its stderr: its panic, or else its last line.
+func exitResult(err error, stderr string) *history.Result {
 	var ended *processes.Error
 	if !errors.As(err, &ended) || stderr == "" {
-		return err.Error()
+		return &history.Result{Message: err.Error()}
 	}
 	lines := strings.Split(strings.TrimSpace(stderr), "\n")
 	telling := lines[len(lines)-1]
@@ -52,5 +52,5 @@ func exitMessage(err error, stderr string) string {
 			telling = line
 		}
 	}
-	return fmt.Sprintf("%v: %s; the end of its stderr:\n%s", ended.Err, telling, stderr)
+	return &history.Result{Message: fmt.Sprintf("%v: %s", ended.Err, telling), Stack: stderr}
 }

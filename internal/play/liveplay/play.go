@@ -308,7 +308,7 @@ func (l *liveRun) perform(ctx context.Context) {
 func (l *liveRun) watchExit(p *processes.Process) {
 	<-p.Ended()
 	if err := p.Err(); err != nil {
-		l.Rec.Add(history.Event{Kind: history.Note, F: history.Panic, Client: p.Name(), Result: &history.Result{Message: exitMessage(err, p.Stderr())}})
+		l.Rec.Add(history.Event{Kind: history.Note, F: history.Panic, Client: p.Name(), Result: exitResult(err, p.Stderr())})
 	}
 }
 
