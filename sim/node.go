@@ -58,6 +58,7 @@ type node struct {
 	scripts int           // of these, scripts
 
 	blocked  []*blocked // requests that wait for others, oldest first
+	asker    *session   // whose request executes
 	inScript bool       // what executes is a script, or a transaction
 	declared []string   // the keys of the script that executes, nil for others
 	wrote    bool       // and it has written
@@ -148,6 +149,9 @@ type session struct {
 	offset   int64     // the node's offset after this connection's last write
 	sent     time.Time // when its last request left the client, zero if unknown
 	mark     string    // that of the goroutine that sent it
+	// published are the messages of its last request, or transaction, for the other nodes of
+	// a cluster.
+	published []publication
 
 	multi   bool            // it is within a transaction
 	asking  bool            // the next request may be for a slot that migrates to here
@@ -176,6 +180,7 @@ func (s *session) execute(args []string, in *bufio.Reader) bool {
 	if !ok {
 		return false
 	}
+	s.broadcast()
 	if !faults.Quiet(cmd) {
 		m.Name, m.Changed = faults.Executed, changed
 		w.announce(m)
