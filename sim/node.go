@@ -64,13 +64,16 @@ type node struct {
 	wrote    bool       // and it has written
 	denials  []*denial  // of the faults that last
 	refused  []string   // commands that cannot be followed, and have been asked for
+	// literal has the scripts whose keys were looked for in their text: the lock of several
+	// primaries asks for a refused one thousands of times.
+	literal map[string]bool
 }
 
 func newNode(w *World, name string, group int, addr *net.TCPAddr, role string) *node {
 	// No two servers' clocks agree to the nanosecond, or a primary and its
 	// replica would drop a key at the same instant, in any order.
 	off := time.Duration(random.Stream(w.opts.Seed, "clock", name).Int64N(int64(500 * time.Microsecond)))
-	n := &node{name: name, group: group, addr: addr, world: w, role: role, clock: newClock(off), acks: make(chan struct{})}
+	n := &node{name: name, group: group, addr: addr, world: w, role: role, clock: newClock(off), acks: make(chan struct{}), literal: map[string]bool{}}
 	n.boot(nil)
 	return n
 }
