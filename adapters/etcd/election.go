@@ -3,11 +3,14 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/client/v3/concurrency"
+
+	"github.com/holdfast-go/holdfast/lock"
 )
 
 // contest is one owner's way to a hold, a Mutex or a candidacy.
@@ -88,8 +91,8 @@ func (m *mutexes) Observer(name, _ string) func(context.Context) (string, error)
 	}
 }
 
-// watch answers with the last value of Observe, as a process does that follows it. It
-// watches again when the channel has ended.
+// watch answers with the last value of Observe, as a process does that follows it. Before
+// the first one it knows nothing. It watches again when the channel has ended.
 func (m *mutexes) watch(e *concurrency.Election) func(context.Context) (string, error) {
 	var mu sync.Mutex
 	leader := ""
@@ -106,6 +109,9 @@ func (m *mutexes) watch(e *concurrency.Election) func(context.Context) (string, 
 	return func(context.Context) (string, error) {
 		mu.Lock()
 		defer mu.Unlock()
+		if leader == "" {
+			return "", fmt.Errorf("%w: nothing was observed yet", lock.ErrUnknown)
+		}
 		return leader, nil
 	}
 }
