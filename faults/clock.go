@@ -112,8 +112,8 @@ func checkClocks(s Spec) error {
 	return nil
 }
 
-// unknownClocks is why servers that a lock brings along have no clock that moves. Those of
-// its clients do.
+// unknownClocks returns the reason against a fault on a lock with its own servers, or "". Only
+// the clocks of its clients move.
 func unknownClocks(s Spec) string {
 	if ofClients(s) {
 		return ""

@@ -92,7 +92,7 @@ func (m *mutexes) Observer(name, _ string) func(context.Context) (string, error)
 }
 
 // watch answers with the last value of Observe, as a process does that follows it. Before
-// the first one it knows nothing. It watches again when the channel has ended.
+// the first one it has no answer. It watches again when the channel has ended.
 func (m *mutexes) watch(e *concurrency.Election) func(context.Context) (string, error) {
 	var mu sync.Mutex
 	leader := ""

@@ -39,7 +39,7 @@ type mutexes struct {
 	ttl     int    // seconds
 	timeout time.Duration
 
-	observer *concurrency.Session // of an Election, for whoever asks
+	observer *concurrency.Session // of an Election, for observers
 	watching context.Context      // ends with the lock
 	ignore   context.CancelFunc
 	watches  sync.WaitGroup

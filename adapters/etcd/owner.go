@@ -84,8 +84,8 @@ func (o *owner) acquire(ctx context.Context, take func(contest, context.Context)
 
 // renew lets the lease of a session begin anew. It is the session's and not the hold's.
 // When a hold begins, it may have run for a third of its time, and for half a second; a
-// hold is to last as long as it was asked for. A campaign may be won by a session that has
-// ended, as nobody looks.
+// hold is to last as long as it was asked for. A session that has ended may
+// win a campaign.
 func (o *owner) renew(ctx context.Context, s *concurrency.Session) error {
 	return insist(ctx, func() error {
 		_, err := o.of.client.KeepAliveOnce(ctx, s.Lease())

@@ -7,8 +7,8 @@ import (
 	"github.com/holdfast-go/holdfast/internal/must"
 )
 
-// The shadow has no command that compares. What a server reports as a change has compared
-// well, so the shadow changes the key without a look.
+// The shadow has no command that compares. The server reports only commands that found their
+// value, so the shadow changes the key without a look.
 func TestTheShadowFollowsCommandsThatCompare(t *testing.T) {
 	now := time.Unix(1000, 0)
 	s, err := newShadow()

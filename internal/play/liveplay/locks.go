@@ -24,7 +24,7 @@ type Lock struct {
 	// processes are the programs of its client processes, in turns. One without a
 	// command is this program.
 	processes []AdapterProcess
-	// clock is why nothing moves the clocks of its client processes, nil if a library can.
+	// clock is the reason why no library moves the clocks of its client processes, or nil.
 	clock error
 	// bundled are the servers that it brings along; nil for a lock on Redis.
 	bundled *servers.BundledServers
