@@ -241,7 +241,7 @@ findings: adapters
 	play python-redis-lock --adapter adapters/python/holdfast-redis-py --lock python-redis-lock,python-redis-lock-renewed,python-redis-lock-no-expire --time-scale 1 --accept adapters/python/accepted.yaml; \
 	play pottery --adapter adapters/python/holdfast-redis-py --lock pottery,pottery-3 --accept adapters/python/accepted.yaml; \
 	play spring --adapter adapters/spring/holdfast-spring --workers 2 --accept adapters/spring/accepted.yaml; \
-	play etcd --adapter adapters/etcd/holdfast-etcd --accept adapters/etcd/accepted.yaml; \
+	play etcd --adapter adapters/etcd/holdfast-etcd --lock etcd,etcd-fenced --accept adapters/etcd/accepted.yaml; \
 	exit $$worst
 
 # Bugs that people reported, in the version that had them and in the one that mended them.

@@ -109,6 +109,21 @@ func TestObserveTellsNoEnd(t *testing.T) {
 	}
 }
 
+// A leader whose key was deleted does not learn of it. Its session lives, another process
+// leads, and its resignation reports success.
+func TestLeaderWithoutKeyLeadsOn(t *testing.T) {
+	c, one, two, _ := contestants(t)
+	must.Succeed(t, one.Campaign(t.Context(), "one"))
+	_, err := c.Delete(t.Context(), one.Key())
+	must.Succeed(t, err)
+	must.Succeed(t, two.Campaign(t.Context(), "two"))
+	must.Succeed(t, one.Resign(t.Context()))
+	leader, err := one.Leader(t.Context())
+	if err != nil || string(leader.Kvs[0].Value) != "two" {
+		t.Errorf("%v leads, %v", leader, err)
+	}
+}
+
 func candidates(t *testing.T, c *clientv3.Client) int64 {
 	t.Helper()
 	resp, err := c.Get(t.Context(), "/found/", clientv3.WithPrefix(), clientv3.WithCountOnly())
