@@ -41,6 +41,7 @@ help:
 	@echo "make adapters       build the adapters of other people's locks, as far as their toolchains are here"
 	@echo "make findings       play every lock in every scenario on real servers, and write the table of each page of docs/findings, or of LIBRARY"
 	@echo "make placed         place every single fault in each lock, and write the tables of docs/exhaustive.md"
+	@echo "make fidelity       compare the simulator with real servers: the one on the PATH, and those of scripts/servers.txt"
 	@echo "make systems        play the locks of other systems in HAZARDS, and write the table of docs/systems.md"
 	@echo "make sweeps         measure how likely the hazards are, and write the tables and pictures of docs/sweep.md"
 	@echo "make playground     write the playground as files for a web server, the simulator as WebAssembly, into SITE=holdfast-playground"
@@ -65,7 +66,7 @@ nightly:
 	@$(MAKE) --no-print-directory adapters
 	@$(MAKE) --no-print-directory unit TIMEOUT=3h
 	@$(MAKE) --no-print-directory race RACE='$(RACE_NIGHTLY)' TIMEOUT=3h
-	@$(MAKE) --no-print-directory zookeeper
+	@$(MAKE) --no-print-directory zookeeper fidelity
 	@scripts/summary
 
 setup:
@@ -240,7 +241,7 @@ findings: adapters
 	play python-redis-lock --adapter adapters/python/holdfast-redis-py --lock python-redis-lock,python-redis-lock-renewed,python-redis-lock-no-expire --time-scale 1 --accept adapters/python/accepted.yaml; \
 	play pottery --adapter adapters/python/holdfast-redis-py --lock pottery,pottery-3 --accept adapters/python/accepted.yaml; \
 	play spring --adapter adapters/spring/holdfast-spring --workers 2 --accept adapters/spring/accepted.yaml; \
-	play etcd --adapter adapters/etcd/holdfast-etcd --accept adapters/etcd/accepted.yaml; \
+	play etcd --adapter adapters/etcd/holdfast-etcd --lock etcd,etcd-fenced --accept adapters/etcd/accepted.yaml; \
 	exit $$worst
 
 # Bugs that people reported, in the version that had them and in the one that mended them.
@@ -294,6 +295,21 @@ sweeps:
 .PHONY: servers
 servers:
 	go test ./internal/suite -run TestTheServersPage -update -count 1
+
+# The simulator beside real servers, each with its profile. The first is the one on the
+# PATH. SERVERS keeps the programs of the others.
+FIDELITY ?= --lock reentrant,fair,set-px-lua
+SERVERS ?= holdfast-runs/servers
+.PHONY: fidelity
+fidelity:
+	@$(BUILT); code=0; scripts/servers '$(SERVERS)' >"$$dir/servers"; \
+	"$$dir/holdfast" selftest fidelity $(FIDELITY) --out "$$dir/path" || code=$$?; \
+	while read -r name program; do \
+		echo "$$name:"; \
+		locks='$(FIDELITY)'; case $$name in valkey-9*) locks="$$locks --lock no-script";; esac; \
+		"$$dir/holdfast" selftest fidelity $$locks --server "$$name" --backend "$$program" --out "$$dir/$$name" || code=$$?; \
+	done <"$$dir/servers"; \
+	exit $$code
 
 # What every single fault shows of each lock: all of it for the locks on one primary,
 # and parts of what takes longer. docs/exhaustive.md has a row for each, and

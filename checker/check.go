@@ -69,7 +69,7 @@ func Judge(h *history.History, o Options) (Report, error) {
 		if r.Vacuous != "" && v.Outcome == OutcomeOK {
 			v = Verdict{Outcome: Unknown, Reason: r.Vacuous}
 		}
-		r.Verdicts[p.Name] = t.excuseClocks(v)
+		r.Verdicts[p.Name] = t.nameClocks(t.excuseClocks(v))
 	}
 	return r, disagreement
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/checker/history"
+	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/internal/party"
 )
 
@@ -22,6 +23,27 @@ func (t *trace) excuseClocks(v Verdict) Verdict {
 		return v
 	}
 	return inherently(v, fmt.Sprintf("from %s on the clocks of clients differed by up to %s, and the lock claims to bear %s", at(from), time.Duration(apart), within))
+}
+
+// nameClocks adds to the reason of a violation the clocks of clients that were wrong by then.
+func (t *trace) nameClocks(v Verdict) Verdict {
+	if v.Outcome != Violated {
+		return v
+	}
+	for _, x := range t.h.Strikes() {
+		if x.Failed() || !x.MovesClientClock || ms(x.From) > v.AtMS {
+			continue
+		}
+		wrong := fmt.Sprintf("ran at %g times real speed from", x.ClockRate)
+		switch jump := time.Duration(x.ClockJump); {
+		case jump < 0:
+			wrong = fmt.Sprintf("had jumped back by %s at", -jump)
+		case jump > 0:
+			wrong = fmt.Sprintf("had jumped forward by %s at", jump)
+		}
+		v.Reason += fmt.Sprintf("; the clock of %s %s %s", english.And(x.Targets), wrong, at(x.From))
+	}
+	return v
 }
 
 // clocksApart is the time from which two clocks differed by more than a bound, and by how

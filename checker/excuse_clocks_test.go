@@ -54,6 +54,8 @@ func TestClocksOfClientsExcuseOnlyWhoNeedsThem(t *testing.T) {
 		}
 		if v := r.Verdicts[Exclusion]; v.Outcome != Violated || v.Inherent != "" != tt.inherent {
 			t.Errorf("%s: exclusion: %+v", tt.what, v)
+		} else if !strings.Contains(v.Reason, "the clock of client-2 ") || strings.Contains(v.Reason, "the clock of client-1 ") != strings.HasPrefix(tt.second, "200") {
+			t.Errorf("%s: the reason names other clocks than those that were wrong: %s", tt.what, v.Reason)
 		}
 	}
 }

@@ -27,7 +27,7 @@ var _ = register(Kind{
 		return history.Traits{Instant: true, MovesClock: !ofClients(s), MovesClientClock: ofClients(s), ClockJump: int64(s.By)}
 	},
 	NeedsServers: true,
-	RedisOnly:    func(Spec) string { return clocksUnknown },
+	RedisOnly:    unknownClocks,
 	Variant: func(s Spec) string {
 		if s.By < 0 {
 			return "back"
@@ -45,11 +45,11 @@ var _ = register(Kind{
 			s.By = -s.By
 		}
 	},
-	Available: func(s Spec, t Topology) error {
+	Available: func(s Spec, _ Topology) error {
 		if s.By == 0 {
 			return errors.New(`needs "by", how far the clock jumps, such as "10s" or "-10s"`)
 		}
-		return checkClocks(s, t)
+		return checkClocks(s)
 	},
 	New: func(s Spec, _ Topology, _ uint64) (Fault, error) {
 		return strikeFunc(func(_ context.Context, w World) (string, func() error, error) {
@@ -78,16 +78,16 @@ var _ = register(Kind{
 		return history.Traits{Lasts: true, MovesClock: !ofClients(s), MovesClientClock: ofClients(s), ClockRate: s.Rate}
 	},
 	NeedsServers: true,
-	RedisOnly:    func(Spec) string { return clocksUnknown },
+	RedisOnly:    unknownClocks,
 	Draw: func(d dice, s *Spec) {
 		s.Rate = []float64{0.5, 0.8, 0.95, 1.05, 1.2, 1.5, 2}[d.Number(0, 6)]
 		s.For = d.Lasts()
 	},
-	Available: func(s Spec, t Topology) error {
+	Available: func(s Spec, _ Topology) error {
 		if s.Rate <= 0 || s.Rate == 1 {
 			return errors.New(`needs "rate", greater than 0 and not 1: 1.05 runs 5 % fast, 0.95 runs 5 % slow`)
 		}
-		return checkClocks(s, t)
+		return checkClocks(s)
 	},
 	New: func(s Spec, _ Topology, _ uint64) (Fault, error) {
 		return strikeFunc(func(_ context.Context, w World) (string, func() error, error) {
@@ -105,15 +105,18 @@ func ofClients(s Spec) bool { return slices.ContainsFunc(s.Target, party.IsClien
 
 // checkClocks returns nil, or the reason why no world moves the clocks of the targets. The
 // traits of a fault say whose clock it moves, so it moves those of one kind of party.
-func checkClocks(s Spec, t Topology) error {
-	switch {
-	case !ofClients(s):
-	case !slices.ContainsFunc(s.Target, func(name string) bool { return !party.IsClient(name) }):
-		if t.World == "live" {
-			return errors.New("only virtual time moves the clock of a client")
-		}
-	default:
+func checkClocks(s Spec) error {
+	if ofClients(s) && slices.ContainsFunc(s.Target, func(name string) bool { return !party.IsClient(name) }) {
 		return errors.New("strikes clocks of servers or of clients, not of both: write two faults")
 	}
 	return nil
+}
+
+// unknownClocks returns the reason against a fault on a lock with its own servers, or "". Only
+// the clocks of its clients move.
+func unknownClocks(s Spec) string {
+	if ofClients(s) {
+		return ""
+	}
+	return clocksUnknown
 }

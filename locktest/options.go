@@ -141,6 +141,7 @@ func User(kind string) Option {
 
 // Server plays the lock on simulated servers as they are offered, such as "dragonfly" or
 // "valkey-9.1", instead of Redis 7 with all rights. docs/servers.md has the names.
+// "elasticache-serverless" makes every scenario one on a cluster.
 func Server(name string) Option {
 	return func(o *options) error {
 		o.server = name
@@ -154,7 +155,10 @@ func Server(name string) Option {
 
 func newOptions(opts []Option) (options, error) {
 	o := options{seed: 1, seeds: 1, users: suite.BothUsers, runs: 200, crossed: -1, part: suite.Shard{Index: 1, Of: 1}}
-	for _, opt := range opts {
+	for i, opt := range opts {
+		if opt == nil {
+			return o, fmt.Errorf("locktest: option %d is nil; options are made by functions, such as Scenarios or Seeds", i+1)
+		}
 		if err := opt(&o); err != nil {
 			return o, fmt.Errorf("locktest: %w", err)
 		}

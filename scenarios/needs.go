@@ -23,7 +23,7 @@ var needs = slices.Concat(claimNeeds(), []need{
 	{"every_primary", false, func(l *locks.Lock) bool { return l.Groups > 1 && l.Quorum() == l.Groups }},
 	{"scripts", true, habit(func(h locks.Habits) bool { return h.Scripts })},
 	{"looks", true, habit(func(h locks.Habits) bool { return h.Looks })},
-	{"clock", true, habit(func(h locks.Habits) bool { return h.Clock })},
+	{"clock", true, func(l *locks.Lock) bool { return l.Habits.Clock || l.ThirdParty != nil }}, // any process of another may
 })
 
 func claimNeeds() []need {

@@ -21,7 +21,11 @@ func (s *Scenario) canDo(l *locks.Lock) (ok bool, reason string) {
 	case l.Acks && s.Topology.Replicas < s.Workload.Acks:
 		return false, fmt.Sprintf("it waits for %d replicas, and there are %d", s.Workload.Acks, s.Topology.Replicas)
 	case l.Groups > 1 && s.onCluster(l):
-		return false, "it needs independent primaries, not the slots of one cluster"
+		reason = "it needs independent primaries, not the slots of one cluster"
+		if !s.Topology.Cluster {
+			reason += ", and " + l.Server().Name + " is offered as a cluster only"
+		}
+		return false, reason
 	case len(s.Workload.Nested) > 0 && !l.Claims.Reentrant:
 		return false, lacks("reentrant")
 	case s.extends() && !l.Claims.Extends:

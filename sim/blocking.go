@@ -27,11 +27,13 @@ func (s *session) dispatch(cmd string, args []string) script.Keys {
 	switch cmd {
 	case "MULTI":
 		s.multi = true
-	case "EXEC", "DISCARD":
+	case "EXEC":
 		s.multi = false
+	case "DISCARD":
+		s.multi, s.published = false, nil
 	}
-	n.inScript, n.wrote = isScript(cmd) || cmd == "EXEC", false // which may contain one
-	defer func() { n.inScript, n.declared = false, nil }()
+	n.asker, n.inScript, n.wrote = s, isScript(cmd) || cmd == "EXEC", false // which may contain one
+	defer func() { n.asker, n.inScript, n.declared = nil, false, nil }()
 	if isScript(cmd) {
 		keys, _ := keysOf(cmd, args)
 		n.declared = append([]string{}, keys...)

@@ -58,18 +58,22 @@ type node struct {
 	scripts int           // of these, scripts
 
 	blocked  []*blocked // requests that wait for others, oldest first
+	asker    *session   // whose request executes
 	inScript bool       // what executes is a script, or a transaction
 	declared []string   // the keys of the script that executes, nil for others
 	wrote    bool       // and it has written
 	denials  []*denial  // of the faults that last
 	refused  []string   // commands that cannot be followed, and have been asked for
+	// literal has the scripts whose keys were looked for in their text: the lock of several
+	// primaries asks for a refused one thousands of times.
+	literal map[string]bool
 }
 
 func newNode(w *World, name string, group int, addr *net.TCPAddr, role string) *node {
 	// No two servers' clocks agree to the nanosecond, or a primary and its
 	// replica would drop a key at the same instant, in any order.
 	off := time.Duration(random.Stream(w.opts.Seed, "clock", name).Int64N(int64(500 * time.Microsecond)))
-	n := &node{name: name, group: group, addr: addr, world: w, role: role, clock: newClock(off), acks: make(chan struct{})}
+	n := &node{name: name, group: group, addr: addr, world: w, role: role, clock: newClock(off), acks: make(chan struct{}), literal: map[string]bool{}}
 	n.boot(nil)
 	return n
 }
@@ -148,6 +152,9 @@ type session struct {
 	offset   int64     // the node's offset after this connection's last write
 	sent     time.Time // when its last request left the client, zero if unknown
 	mark     string    // that of the goroutine that sent it
+	// published are the messages of its last request, or transaction, for the other nodes of
+	// a cluster.
+	published []publication
 
 	multi   bool            // it is within a transaction
 	asking  bool            // the next request may be for a slot that migrates to here
@@ -176,6 +183,7 @@ func (s *session) execute(args []string, in *bufio.Reader) bool {
 	if !ok {
 		return false
 	}
+	s.broadcast()
 	if !faults.Quiet(cmd) {
 		m.Name, m.Changed = faults.Executed, changed
 		w.announce(m)

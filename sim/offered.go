@@ -31,13 +31,23 @@ func (n *node) refusedByProfile(cmd string, args []string) string {
 	case cmd == "SCRIPT" && len(args) == 3 && strings.EqualFold(args[1], "LOAD"):
 		text = args[2]
 	}
-	if p.Literal != "" && text != "" && !script.HasLiteralKeys(text, func(args []string) []string {
-		keys, _ := keysOf(strings.ToUpper(args[0]), args)
-		return keys
-	}) {
+	if p.Literal != "" && text != "" && !n.hasLiteralKeys(text) {
 		return p.Literal
 	}
 	return ""
+}
+
+// hasLiteralKeys is [script.HasLiteralKeys]. The caller holds exec.
+func (n *node) hasLiteralKeys(text string) bool {
+	has, known := n.literal[text]
+	if !known {
+		has = script.HasLiteralKeys(text, func(args []string) []string {
+			keys, _ := keysOf(strings.ToUpper(args[0]), args)
+			return keys
+		})
+		n.literal[text] = has
+	}
+	return has
 }
 
 // refusedInScript is the error of the server as it is offered for a command of a script,

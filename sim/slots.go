@@ -133,3 +133,36 @@ func (n *node) redirectBlocked() {
 	}
 	n.blocked = nil
 }
+
+// publication is a message on its way to the other nodes of a cluster.
+type publication struct{ channel, text string }
+
+// notePublished keeps a message that a request or a script publishes in a cluster. The
+// caller holds exec.
+func (n *node) notePublished(cmd string, args []string) {
+	if cmd == "PUBLISH" && len(args) == 2 && n.asker != nil && n.world.opts.Cluster && !n.world.opts.Server.Sharded {
+		n.asker.published = append(n.asker.published, publication{args[0], args[1]})
+	}
+}
+
+// broadcast gives the published messages to the subscribers on the other nodes of a
+// cluster. It takes no time, and no fault of the network concerns it.
+func (s *session) broadcast() {
+	if s.multi {
+		return
+	}
+	for _, name := range s.node.world.order {
+		other := s.node.world.nodes[name]
+		if other == s.node || len(s.published) == 0 {
+			continue
+		}
+		other.exec.Lock()
+		for _, m := range s.published {
+			if other.up {
+				other.mr.Publish(m.channel, m.text)
+			}
+		}
+		other.exec.Unlock()
+	}
+	s.published = nil
+}

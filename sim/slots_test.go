@@ -133,3 +133,34 @@ func TestARequestThatWaitsFollowsItsSlot(t *testing.T) {
 		must.Succeed(t, <-got)
 	})
 }
+
+// A message reaches the subscribers of every node of a cluster, also out of a script and of
+// a transaction.
+func TestAMessageReachesEveryNode(t *testing.T) {
+	in(t, sim.Options{Seed: 1, Clients: 1, Groups: 3, Cluster: true}, func(ctx context.Context, w *sim.World) {
+		from, to := alone(w, 1), alone(w, 2)
+		defer from.Close()
+		defer to.Close()
+		heard := to.Subscribe(ctx, "news")
+		defer heard.Close()
+		_, err := heard.Receive(ctx)
+		must.Succeed(t, err)
+		must.Succeed(t, from.Publish(ctx, "news", "asked").Err())
+		must.Succeed(t, from.Eval(ctx, "return redis.call('publish', 'news', 'of a script')", nil).Err())
+		for _, end := range []string{"discard", "exec"} {
+			p := from.Pipeline()
+			p.Do(ctx, "multi")
+			p.Do(ctx, "publish", "news", "before "+end)
+			p.Do(ctx, end)
+			_, err = p.Exec(ctx)
+			must.Succeed(t, err)
+		}
+		for _, want := range []string{"asked", "of a script", "before exec"} {
+			m, err := heard.ReceiveMessage(ctx)
+			must.Succeed(t, err)
+			if m.Payload != want {
+				t.Errorf("heard %q, want %q", m.Payload, want)
+			}
+		}
+	})
+}

@@ -50,6 +50,7 @@ func (n *node) refuseSome(process *server.Server) {
 			n.compare(process, c, cmd, args)
 			return true
 		case why == "":
+			n.notePublished(cmd, args)
 			return false
 		}
 		n.cannotFollow(cmd, why)

@@ -8,11 +8,16 @@ import (
 	"go.etcd.io/etcd/api/v3/version"
 )
 
-// The locks, which differ in whether the resource is shown a token.
+// The locks: the Mutex, whose resource may be shown a token, and the Election, whose
+// observers ask for the leader or follow a watch.
 const (
-	plain  = "etcd"
-	fenced = "etcd-fenced"
+	plain   = "etcd"
+	fenced  = "etcd-fenced"
+	elected = "etcd-election"
+	watched = "etcd-election-observe"
 )
+
+var kinds = []string{plain, fenced, elected, watched}
 
 // members is the number of servers of a run: enough for a majority without one.
 const members = 3
@@ -49,5 +54,9 @@ func describe() []locks.Description {
 	}
 	f := d
 	f.Name, f.Summary, f.Claims.Fencing = fenced, "the same, with the revision of the grant as a token that the resource checks", true
-	return []locks.Description{d, f}
+	e := f
+	e.Name, e.Summary, e.Claims.Observes = elected, "etcd's concurrency.Election, whose observers ask Leader, with its revision as a token", true
+	w := e
+	w.Name, w.Summary = watched, "the same, whose observers keep the last value of Observe"
+	return []locks.Description{d, f, e, w}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -33,9 +34,15 @@ const prefix = "/holdfast/"
 // session for every owner.
 type mutexes struct {
 	client  *clientv3.Client
-	ttl     int // seconds
+	process string
+	kind    string // the name of the lock
+	ttl     int    // seconds
 	timeout time.Duration
-	fenced  bool
+
+	observer *concurrency.Session // of an Election, for observers
+	watching context.Context      // ends with the lock
+	ignore   context.CancelFunc
+	watches  sync.WaitGroup
 
 	mu      sync.Mutex
 	spare   *concurrency.Session // for the first owner; nil when it is taken
@@ -45,7 +52,7 @@ type mutexes struct {
 }
 
 func open(h adapter.Hello) (adapter.Lock, error) {
-	if h.Lock != plain && h.Lock != fenced {
+	if !slices.Contains(kinds, h.Lock) {
 		return nil, fmt.Errorf("there is no lock %q here", h.Lock)
 	}
 	client, err := clientv3.New(clientv3.Config{
@@ -55,12 +62,18 @@ func open(h adapter.Hello) (adapter.Lock, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &mutexes{client: client, ttl: wholeSeconds(time.Duration(h.LeaseNS)), timeout: h.Redis.Scaled(requestTimeout), fenced: h.Lock == fenced}
+	m := &mutexes{client: client, process: h.Process, kind: h.Lock, ttl: wholeSeconds(time.Duration(h.LeaseNS)), timeout: h.Redis.Scaled(requestTimeout)}
+	m.watching, m.ignore = context.WithCancel(clientv3.WithRequireLeader(context.Background()))
 	// A process that has been up for a while is connected, and has a session.
 	ctx, cancel := context.WithTimeout(clientv3.WithRequireLeader(context.Background()), dialTimeout)
 	defer cancel()
 	if m.spare, err = m.newSession(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("open a session: %w", err), client.Close())
+	}
+	if m.elects() {
+		if m.observer, err = m.newSession(ctx); err != nil {
+			return nil, errors.Join(fmt.Errorf("open a session: %w", err), client.Close())
+		}
 	}
 	return m, nil
 }
@@ -80,10 +93,10 @@ func (m *mutexes) Describe() (name, ver string) {
 func (m *mutexes) Identity(string) string { return "" }
 
 // Locker implements [adapter.Lock].
-func (m *mutexes) Locker(name, _ string) (lock.Locker, error) {
+func (m *mutexes) Locker(name, thread string) (lock.Locker, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	o := &owner{of: m, name: name, session: m.spare}
+	o := &owner{of: m, name: name, thread: thread, session: m.spare}
 	m.spare = nil
 	m.owners = append(m.owners, o)
 	return o, nil
@@ -98,9 +111,12 @@ func (m *mutexes) Close() error {
 	for _, o := range m.owners {
 		o.endSession()
 	}
-	if m.spare != nil {
-		m.end(m.spare)
+	for _, s := range []*concurrency.Session{m.spare, m.observer} {
+		if s != nil {
+			m.end(s)
+		}
 	}
+	m.ignore()
 	return nil
 }
 
@@ -135,6 +151,7 @@ func (m *mutexes) end(s *concurrency.Session) {
 // Disconnect implements [adapter.Lock].
 func (m *mutexes) Disconnect() error {
 	m.revokes.Wait()
+	m.watches.Wait()
 	return m.client.Close()
 }
 

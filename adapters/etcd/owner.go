@@ -14,21 +14,21 @@ import (
 	"github.com/holdfast-go/holdfast/lock"
 )
 
-// owner is one owner's view of one lock: a session of its own, and a Mutex for
-// every hold. One operation is under way at a time; Lost may be asked any time.
+// owner is one owner's view of one lock: a session of its own, and a Mutex or an
+// Election for every hold. One operation is under way at a time; Lost may be asked any time.
 type owner struct {
-	of   *mutexes
-	name string
+	of           *mutexes
+	name, thread string
 
 	mu      sync.Mutex
 	session *concurrency.Session // nil while there is none that lives
 	held    *hold                // nil while nothing is held
 }
 
-// hold is a Mutex that has been granted, in the session that keeps it.
+// hold is a contest that has been won, in the session that keeps it.
 type hold struct {
 	session *concurrency.Session
-	mutex   *concurrency.Mutex
+	contest contest
 }
 
 // errOver ends a wait that has lasted as long as it may.
@@ -36,7 +36,7 @@ var errOver = errors.New("the wait is over")
 
 // Lock implements [lock.Locker].
 func (o *owner) Lock(ctx context.Context, _ ...lock.AcquireOption) (lock.Grant, error) {
-	return o.acquire(ctx, (*concurrency.Mutex).Lock)
+	return o.acquire(ctx, contest.Lock)
 }
 
 // TryLock implements [lock.Locker].
@@ -45,16 +45,16 @@ func (o *owner) TryLock(ctx context.Context, opts ...lock.AcquireOption) (lock.G
 	if wait > 0 {
 		ctx, cancel := context.WithTimeoutCause(ctx, wait, errOver)
 		defer cancel()
-		return o.acquire(ctx, (*concurrency.Mutex).Lock)
+		return o.acquire(ctx, contest.Lock)
 	}
 	ctx, cancel := context.WithTimeout(ctx, o.of.timeout)
 	defer cancel()
-	return o.acquire(ctx, (*concurrency.Mutex).TryLock)
+	return o.acquire(ctx, contest.TryLock)
 }
 
 // acquire takes the lock. A session that has ended meanwhile is replaced, as
 // everybody who uses one has to.
-func (o *owner) acquire(ctx context.Context, take func(*concurrency.Mutex, context.Context) error) (lock.Grant, error) {
+func (o *owner) acquire(ctx context.Context, take func(contest, context.Context) error) (lock.Grant, error) {
 	ctx = clientv3.WithRequireLeader(ctx)
 	for {
 		if o.of.closed() {
@@ -64,7 +64,7 @@ func (o *owner) acquire(ctx context.Context, take func(*concurrency.Mutex, conte
 		if err != nil {
 			return lock.Grant{}, fmt.Errorf("open a session: %w", errors.Join(lock.ErrUnknown, err))
 		}
-		m := concurrency.NewMutex(s, prefix+o.name)
+		m := o.of.contest(s, o.name, o.thread)
 		if err = take(m, ctx); err == nil {
 			err = o.renew(ctx, s)
 		}
@@ -84,10 +84,14 @@ func (o *owner) acquire(ctx context.Context, take func(*concurrency.Mutex, conte
 
 // renew lets the lease of a session begin anew. It is the session's and not the hold's.
 // When a hold begins, it may have run for a third of its time, and for half a second; a
-// hold is to last as long as it was asked for.
+// hold is to last as long as it was asked for. A session that has ended may
+// win a campaign.
 func (o *owner) renew(ctx context.Context, s *concurrency.Session) error {
 	return insist(ctx, func() error {
 		_, err := o.of.client.KeepAliveOnce(ctx, s.Lease())
+		if o.of.elects() && errors.Is(err, rpctypes.ErrLeaseNotFound) {
+			return nil
+		}
 		return err
 	})
 }
@@ -119,21 +123,18 @@ func (o *owner) granted(h *hold) lock.Grant {
 	defer o.mu.Unlock()
 	o.held = h
 	g := lock.Grant{Count: 1, Lease: time.Duration(o.of.ttl) * time.Second, Renewed: true}
-	if o.of.fenced {
-		g.Token = uint64(h.mutex.Header().Revision)
+	if o.of.kind != plain {
+		g.Token = uint64(h.contest.Header().Revision)
 	}
 	return g
 }
 
-// takenBack is the key of a Mutex that has given its place in the queue back.
-const takenBack = "\x00"
-
 // refused says what has become of an acquire that was not granted. Where its
 // key may have stayed, the session is ended, or it would be kept for ever.
-func (o *owner) refused(ctx context.Context, m *concurrency.Mutex, err error) error {
+func (o *owner) refused(ctx context.Context, m contest, err error) error {
 	over := context.Cause(ctx)
 	switch {
-	case m.Key() != takenBack:
+	case !m.takenBack():
 		o.endSession()
 		return unclear(ctx, err)
 	case errors.Is(err, concurrency.ErrLocked), errors.Is(over, errOver):
@@ -169,7 +170,7 @@ func (o *owner) Unlock(ctx context.Context) (int, error) {
 	}
 	ctx, cancel := context.WithTimeout(clientv3.WithRequireLeader(ctx), o.of.timeout)
 	defer cancel()
-	if err := insist(ctx, func() error { return h.mutex.Unlock(ctx) }); err != nil {
+	if err := insist(ctx, func() error { return h.contest.Unlock(ctx) }); err != nil {
 		o.endSession() // which would keep the hold
 		return 0, unclear(ctx, err)
 	}
@@ -186,7 +187,7 @@ func (o *owner) HoldCount(ctx context.Context) (int, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, o.of.timeout)
 	defer cancel()
-	resp, err := o.of.client.Txn(ctx).If(h.mutex.IsOwner()).Then(clientv3.OpGet(h.mutex.Key(), clientv3.WithCountOnly())).Commit()
+	resp, err := o.of.client.Txn(ctx).If(h.contest.IsOwner()).Then(clientv3.OpGet(h.contest.Key(), clientv3.WithCountOnly())).Commit()
 	switch {
 	case err != nil:
 		return 0, unclear(ctx, err)

@@ -1,8 +1,8 @@
-// redis-semaphore's Mutex and RedlockMutex: what they promise, how to open them,
-// and an owner that calls acquire and release. A mutex refreshes itself.
+// redis-semaphore's Mutex, RedlockMutex and Semaphore: what they promise, how to open
+// them, and an owner that calls acquire and release. A mutex refreshes itself.
 
 import { readFileSync } from "node:fs";
-import { Mutex, RedlockMutex } from "redis-semaphore";
+import { Mutex, RedlockMutex, Semaphore } from "redis-semaphore";
 
 import { Failure, notHeld } from "./failure.mjs";
 import { connect } from "./servers.mjs";
@@ -10,6 +10,7 @@ import { milliseconds } from "./times.mjs";
 
 const installed = (name) => JSON.parse(readFileSync(new URL(`node_modules/${name}/package.json`, import.meta.url), "utf8")).version;
 const retryInterval = 10; // its default, in milliseconds
+const permits = 2;
 
 const common = {
   version: installed("redis-semaphore"),
@@ -29,11 +30,19 @@ export const descriptions = [
     quorum: 2,
     reaches: ["address", "sentinels"],
   },
+  {
+    name: "redis-semaphore-permits",
+    summary: `redis-semaphore's Semaphore of ${permits} permits, over ioredis ${installed("ioredis")}`,
+    ...common,
+    claims: { ...common.claims, permits },
+    key: "semaphore:{name}",
+    holder: "none",
+  },
 ];
 
 // Opens the lock that a hello names. It is connected when the promise resolves.
 export async function open(hello) {
-  const { primaries = 1 } = descriptions.find((d) => d.name === hello.lock);
+  const { primaries = 1, claims } = descriptions.find((d) => d.name === hello.lock);
   const scale = hello.redis.time_scale ?? 1;
   const clients = await connect(hello.redis, scale, primaries);
   const defaults = {
@@ -42,15 +51,17 @@ export async function open(hello) {
   };
   return {
     version: common.version,
-    owner: (name, lost) => new SemaphoreLock((o) => mutex(clients, name, { ...defaults, ...o }), defaults.lockTimeout, lost),
+    owner: (name, lost) => new SemaphoreLock((o) => make(clients, name, claims.permits, { ...defaults, ...o }), defaults.lockTimeout, lost),
     async disconnect() {
       for (const c of clients) c.disconnect();
     },
   };
 }
 
-const mutex = (clients, name, options) =>
-  clients.length > 1 ? new RedlockMutex(clients, name, options) : new Mutex(clients[0], name, options);
+function make(clients, name, limit, options) {
+  if (limit) return new Semaphore(clients[0], name, limit, options);
+  return clients.length > 1 ? new RedlockMutex(clients, name, options) : new Mutex(clients[0], name, options);
+}
 
 class SemaphoreLock {
   #make;

@@ -81,7 +81,7 @@ defect of holdfast itself; 130 interrupted.`,
 	c.Flags().SetInterspersed(false) // the words after the command belong to it
 	c.Flags().StringSliceVar(&f.locks, "lock", nil, "locks to check, by name (default all that it describes)")
 	c.Flags().StringSliceVar(&f.checks, "check", nil, "checks to carry out, by name, beside those that all others need (default all)")
-	c.Flags().StringVar(&f.backend, "backend", liveplay.AutoBackend, "what the servers are, redis (redis-server or valkey-server) or miniredis; auto is redis where it is installed")
+	c.Flags().StringVar(&f.backend, "backend", liveplay.AutoBackend, "what the servers are, redis (redis-server or valkey-server), miniredis or the path of a program; auto is redis where it is installed")
 	formatFlag(c, &f.format, adapterCheckFormats, "what to print: text or json")
 	c.Flags().DurationVar(&f.lease, "lease", conform.DefaultLease, "lease that the locks are opened with")
 	c.Flags().DurationVar(&f.patience, "patience", conform.DefaultPatience, "how long an answer may take that has to wait for nothing; the start of a process, three times as long")

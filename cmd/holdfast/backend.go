@@ -34,8 +34,8 @@ func (f runFlags) checkBackend() error {
 	switch {
 	case f.world != worldLive && f.backend != liveplay.AutoBackend && f.backend != "":
 		return usage("--backend is for --world live; the simulator has servers of its own")
-	case f.world == worldLive && !slices.Contains(liveplay.Backends(), f.backend):
-		return usage("unknown backend "+quote(f.backend), didYouMean(f.backend, liveplay.Backends()), "the backends are "+strings.Join(liveplay.Backends(), ", "))
+	case f.world == worldLive && !slices.Contains(liveplay.Backends(), f.backend) && !liveplay.IsProgram(f.backend):
+		return usage("unknown backend "+quote(f.backend), didYouMean(f.backend, liveplay.Backends()), "the backends are "+strings.Join(liveplay.Backends(), ", ")+", and the path of a server's program")
 	}
 	return nil
 }

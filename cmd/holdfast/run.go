@@ -75,8 +75,8 @@ input; 3 some verdict unknown; 4 a defect of holdfast itself; 130 interrupted.`,
 	c.ValidArgs = scenarios.Names()
 	c.Flags().StringSliceVar(&f.locks, "lock", nil, "locks to play against, by name; all is the built-in ones (default all, or those of --adapter)")
 	c.Flags().StringVar(&f.world, "world", worldSim, "where to play: sim (virtual time) or live (real servers and processes, real time)")
-	c.Flags().StringVar(&f.server, "server", "", "sim: the servers as they are offered, such as valkey-9.1 (default redis-7, or the first that a lock can use)")
-	c.Flags().StringVar(&f.backend, "backend", liveplay.AutoBackend, "live: what the servers are, redis (redis-server or valkey-server) or miniredis; auto is redis where it is installed")
+	c.Flags().StringVar(&f.server, "server", "", "the servers as they are offered, such as valkey-9.1 (default redis-7, or the first that a lock can use); live: what the program of --backend is")
+	c.Flags().StringVar(&f.backend, "backend", liveplay.AutoBackend, "live: what the servers are, redis (redis-server or valkey-server), miniredis or the path of a program; auto is redis where it is installed")
 	f.external.flags(c)
 	c.Flags().StringArrayVar(&f.adapter, "adapter", nil, "live: the command of a worker process that has locks of its own, which are then played; may be given several times")
 	c.Flags().StringVar(&f.user, "user", suite.BothUsers, "with --adapter: the kind of user, careful, careless or both, in scenarios that name none")
@@ -176,8 +176,8 @@ func (f runFlags) check() error {
 	if err := cmp.Or(between("--seeds", f.seeds, 1, 1_000_000), seeds(f.seed, f.seeds), f.pool.check(), checkFiles("--junit", f.outputs.JUnit), checkFiles("--markdown", f.outputs.Markdown)); err != nil {
 		return err
 	}
-	if f.server != "" && f.world != worldSim {
-		return usage("--server is for --world sim: it changes no real server", "--redis plays on servers of your own")
+	if f.server != "" && f.world != worldSim && !liveplay.IsProgram(f.backend) {
+		return usage("--server is for --world sim: it changes no real server", "in --world live it says what the program of --backend PATH is; --redis plays on servers of your own")
 	}
 	if len(f.adapter) > 0 && f.world != worldLive {
 		return usage("--adapter is for --world live: virtual time has no other processes", "a lock in Go runs in virtual time with package locktest: see docs/test-your-own-lock.md")

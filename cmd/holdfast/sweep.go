@@ -12,7 +12,9 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/disk"
 	"github.com/holdfast-go/holdfast/internal/english"
+	"github.com/holdfast-go/holdfast/internal/live/servers"
 	"github.com/holdfast-go/holdfast/internal/pages"
+	"github.com/holdfast-go/holdfast/internal/play/liveplay"
 	"github.com/holdfast-go/holdfast/internal/search/sweep"
 	"github.com/holdfast-go/holdfast/internal/suite"
 	"github.com/holdfast-go/holdfast/internal/suite/workers"
@@ -22,6 +24,7 @@ import (
 
 type sweepFlags struct {
 	lock       string
+	adapter    []string
 	over       []string
 	seed       uint64
 	seeds      int
@@ -53,6 +56,9 @@ Parameters:
 The same seeds are played at every value. A run that may have
 overlapped counts as unknown: it is in no probability.
 
+With --adapter the lock is one of a worker process, and real servers play in real
+time, as in holdfast run --world live. A handful of --seeds is enough there.
+
 With --out a directory gets sweep.json, the picture sweep.svg and the page
 sweep.html. With --shard I/N only part I of N of the seeds is played, and where
 overlaps begin is not looked for.
@@ -62,12 +68,14 @@ could be judged, or a run that could not be played; 4 a defect of holdfast itsel
 		Example: `  holdfast sweep failover-at-random --lock reentrant --over lag=1ms~500ms:10
   holdfast sweep pause-at-random --lock reentrant --over pause=5s..12s:8 --seeds 500 --out swept
   holdfast sweep pause-at-random --lock reentrant --over pause=4s..16s:7 --over lease=6s..15s:4
-  holdfast sweep failover-at-random --lock reentrant --over lag=5ms --seeds 20000`,
+  holdfast sweep failover-at-random --lock reentrant --over lag=5ms --seeds 20000
+  holdfast sweep client-clock-jumps-while-waiting --lock redis-semaphore-permits --adapter adapters/node/holdfast-node-redlock --over clock-jump=2s..14s:7 --seeds 3 --resolution 250ms`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error { return runSweep(c, args[0], f) },
 	}
 	c.ValidArgs = append(sweep.Names(), scenarios.Names()...)
 	c.Flags().StringVar(&f.lock, "lock", "reentrant", "the lock to play against, by name")
+	c.Flags().StringArrayVar(&f.adapter, "adapter", nil, "the command of a worker process that has the lock, as in holdfast run")
 	c.Flags().StringArrayVar(&f.over, "over", nil, "what to sweep: PARAM=FROM..TO:STEPS, PARAM=FROM~TO:STEPS (steps of the same ratio) or PARAM=VALUE,VALUE; may be given twice")
 	c.Flags().Uint64Var(&f.seed, "seed", 1, "the first seed")
 	c.Flags().IntVar(&f.seeds, "seeds", 200, "how many seeds to play at every value, counting up from --seed")
@@ -138,7 +146,11 @@ func (f sweepFlags) options(c *cobra.Command, arg string) (o sweep.Options, err 
 	if err != nil {
 		return o, err
 	}
-	locks, err := suite.Sim{}.Locks(c.Context(), []string{f.lock})
+	world, runner, err := f.world(c)
+	if err != nil {
+		return o, err
+	}
+	locks, err := world.Locks(c.Context(), []string{f.lock})
 	if err != nil {
 		return o, notPlayed(err)
 	}
@@ -154,19 +166,39 @@ func (f sweepFlags) options(c *cobra.Command, arg string) (o sweep.Options, err 
 		if err != nil {
 			return o, badInput(err)
 		}
-		if ok, why := s.Applies(locks[0]); !ok {
+		ok, why := s.Applies(locks[0])
+		if ok {
+			if why, err = world.Lacks(s, locks[0]); err != nil {
+				return o, badInput(err)
+			}
+		}
+		if why != "" {
 			return o, usage(fmt.Sprintf("%s cannot be played with %s: %s", s.Name, f.lock, why))
 		}
 	}
 	return sweep.Options{
 		Plan: plan, File: p.File, Over: f.over, Lock: f.lock, Seed: f.seed, Seeds: f.seeds, Shard: part,
-		Bisect: f.bisect, Resolution: sweep.Value(f.resolution), Command: repeat(c, []string{arg}, "lock=", "over", "resolution", "seed", "seeds="),
-		Runner: f.pool.pool(),
+		Bisect: f.bisect, Resolution: sweep.Value(f.resolution), Command: repeat(c, []string{arg}, "lock=", "adapter", "over", "resolution", "seed", "seeds="),
+		Runner: runner,
 		Watch: func(runs int) (step, done func()) {
 			bar := terminal.Count(c.ErrOrStderr(), runs, "playing")
 			return bar.Step, bar.Done
 		},
 	}, nil
+}
+
+// world is where the lock is played, and what plays it there.
+func (f sweepFlags) world(c *cobra.Command) (suite.World, suite.Streamer, error) {
+	if len(f.adapter) == 0 {
+		return suite.Sim{}, f.pool.pool(), nil
+	}
+	if err := needLinux("--adapter"); err != nil {
+		return nil, nil, err
+	}
+	live := runFlags{world: worldLive, backend: servers.Redis}
+	backend, err := live.servers(c.Context(), c.ErrOrStderr())
+	w := &liveplay.World{Backend: backend, Workers: f.pool.workers, Adapters: f.adapter, AdapterStart: adapterStart}
+	return w, liveplay.Runner{World: w}, err
 }
 
 // pickSwept finds the scenario named on the command line.

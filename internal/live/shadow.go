@@ -50,7 +50,7 @@ func (s *shadow) replay(args, keys []string, now time.Time) error {
 			s.mr.SetTTL(k, left[k])
 		}
 	}
-	if reply := s.carryOut(args); strings.HasPrefix(reply, "-ERR unknown command") {
+	if reply := s.carryOut(unconditional(args)); strings.HasPrefix(reply, "-ERR unknown command") {
 		return fmt.Errorf("cannot follow %s", strings.ToUpper(args[0]))
 	} else if strings.HasPrefix(reply, "-") {
 		return fmt.Errorf("carry out %q again: %s", args, strings.TrimSpace(reply))
@@ -66,6 +66,20 @@ func (s *shadow) replay(args, keys []string, now time.Time) error {
 		s.keep(k, v)
 	}
 	return nil
+}
+
+// unconditional is a command that miniredis has, in the place of one that compared the key
+// with a value and has changed it.
+func unconditional(args []string) []string {
+	switch strings.ToUpper(args[0]) {
+	case "DELIFEQ", "DELEX":
+		return []string{"DEL", args[1]}
+	case "SET":
+		if i := slices.IndexFunc(args, func(a string) bool { return strings.EqualFold(a, "IFEQ") }); i > 2 {
+			return slices.Delete(slices.Clone(args), i, i+2)
+		}
+	}
+	return args
 }
 
 // carryOut executes a command, which never waits, and returns the reply.

@@ -137,7 +137,11 @@ func (w *World) StartProcess(ctx context.Context, client string, argv, env []str
 	if err != nil {
 		return nil, err
 	}
-	p, err := processes.Start(client, dir, argv, env)
+	clock, err := w.ClientClock(client, dir)
+	if err != nil {
+		return nil, err
+	}
+	p, err := processes.Start(client, dir, argv, append(clock, env...))
 	if err == nil {
 		w.started = append(w.started, p)
 	}

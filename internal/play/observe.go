@@ -55,6 +55,9 @@ func (c *thread) lookAtHolder(ctx context.Context, ask func(context.Context) (st
 	}
 	if err != nil {
 		kind, class := classify(err)
+		if class == history.ErrOther {
+			class = history.ErrUnknown // a question changes nothing, whatever its error
+		}
 		c.rec.Finish(op, kind, history.Result{Error: class, Message: err.Error()})
 		return
 	}

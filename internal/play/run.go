@@ -29,7 +29,8 @@ type Played struct {
 	// than a lock can make good. It was not so long that the judges would not allow it.
 	// An unexpected verdict may be the machine's doing.
 	Disturbed bool
-	// ReadsClock says that the lock has asked for the time of a client, in virtual time.
+	// ReadsClock says that the lock has asked for the time of a client, in virtual time. In
+	// real time it says that a process of the lock would notice a wrong clock.
 	ReadsClock bool
 	// Elsewhere are the keys that clients wrote when they never wrote that of a
 	// lock, in virtual time.

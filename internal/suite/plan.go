@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-go/holdfast/checker/history"
+	"github.com/holdfast-go/holdfast/internal/redis/profile"
 	"github.com/holdfast-go/holdfast/reports/results"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/scenarios/locks"
@@ -133,11 +134,25 @@ func NewPlan(ctx context.Context, o Options) (Plan, error) {
 	return p, nil
 }
 
+// appliesElsewhere reports whether a scenario applies to a lock on the servers that it is
+// played on when the options name none.
+func (p *Plan) appliesElsewhere(s Source, l *locks.Lock) bool {
+	if p.Server == "" {
+		return false
+	}
+	own, err := l.On(profile.With(l.Sends).Name)
+	ok, _ := s.Scenario.Applies(own)
+	return err == nil && ok
+}
+
 // Add adds the runs of a scenario with locks, and the skipped ones.
 func (p *Plan) Add(s Source, with []*locks.Lock, seed uint64) error {
 	p.Sources = append(p.Sources, s)
 	for _, l := range with {
 		ok, reason := s.Scenario.Applies(l)
+		if !ok && p.appliesElsewhere(s, l) {
+			reason = results.NotRun + reason
+		}
 		if ok {
 			what, err := p.World.Lacks(s.Scenario, l)
 			if err != nil {

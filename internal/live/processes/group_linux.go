@@ -2,6 +2,8 @@ package processes
 
 import (
 	"bytes"
+	"debug/buildinfo"
+	"debug/elf"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -22,6 +24,33 @@ func stopped(group int) error {
 	for _, dir := range members {
 		if err := threadsStopped(dir); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// ReadsClockByLibc returns the reason why a library that is loaded before libc does not move
+// the clock of the process, or nil. The process may be a shell that has started another.
+func (p *Process) ReadsClockByLibc() error {
+	members, err := membersOf(p.cmd.Process.Pid)
+	if err != nil {
+		return fmt.Errorf("look for processes: %w", err)
+	}
+	for _, dir := range members {
+		program, err := os.Readlink(dir + "/exe")
+		if err != nil {
+			continue // it has ended
+		}
+		if _, err := buildinfo.ReadFile(program); err == nil {
+			return fmt.Errorf("%s is written in Go, which asks the kernel for the time", filepath.Base(program))
+		}
+		f, err := elf.Open(program)
+		if err != nil {
+			return fmt.Errorf("read %s: %w", program, err)
+		}
+		dynamic := slices.ContainsFunc(f.Progs, func(p *elf.Prog) bool { return p.Type == elf.PT_INTERP })
+		if err := f.Close(); err != nil || !dynamic {
+			return errors.Join(err, fmt.Errorf("%s is linked statically, and loads no library", filepath.Base(program)))
 		}
 	}
 	return nil

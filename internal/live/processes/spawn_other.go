@@ -23,6 +23,8 @@ func workDir(int) (string, error)           { return "", ErrNotLinux }
 func stopped(int) error                     { return ErrNotLinux }
 func awaitExit(int)                         {}
 
+func (p *Process) ReadsClockByLibc() error { return ErrNotLinux }
+
 // Remotes lists what the process is connected to, on Linux.
 func (p *Process) Remotes() ([]string, error) { return nil, ErrNotLinux }
 

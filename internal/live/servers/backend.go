@@ -12,8 +12,10 @@ type Backend struct {
 	// Miniredis is the command that runs a server of package miniredis; the name
 	// of its configuration file is added. The path of the program is absolute.
 	// Without a command the servers are redis-server, or valkey-server, from
-	// the PATH.
+	// the PATH, or Program.
 	Miniredis []string
+	// Program is the path of a server like redis-server; "" looks on the PATH.
+	Program string
 	// External, when not nil, are servers that run already. The world starts none.
 	External *External
 	// Bundled, when not nil, are servers of another system than Redis.
@@ -61,8 +63,7 @@ func (b Backend) MovesClocks() error {
 	if b.mini() {
 		return fmt.Errorf("%w: miniredis takes its time from the machine", processes.ErrUnavailable)
 	}
-	_, err := findCompiler()
-	return err
+	return CanCompile()
 }
 
 // command starts a server, or its own Sentinel.
@@ -75,6 +76,12 @@ func (b Backend) command() ([]string, error) {
 		return b.Bundled.Command, nil
 	case b.mini() || b.External != nil: // of which none is started
 		return b.Miniredis, nil
+	case b.Program != "":
+		path, err := exec.LookPath(b.Program)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", processes.ErrUnavailable, err)
+		}
+		return []string{path}, nil
 	}
 	for _, name := range []string{"redis-server", "valkey-server"} {
 		if path, err := exec.LookPath(name); err == nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/holdfast-go/holdfast/internal/live/processes"
 )
 
-// clock is the clock of one server, which a library in its process reads from a
-// file (shim/clock.c). It follows the machine's clock until it is set, and
+// clock is the clock of one server or client, which a library in its process reads
+// from a file (shim/clock.c). It follows the machine's clock until it is set, and
 // survives a restart of the server.
 type clock struct {
 	path string
@@ -46,7 +46,7 @@ const (
 	clockSize = 40
 )
 
-// newClock makes a correct clock, in a server's directory.
+// newClock makes a correct clock, in the directory of its process.
 func newClock(dir, lib string) (*clock, error) {
 	c := &clock{path: filepath.Join(dir, clockName), lib: lib, spans: []span{{rate: 1}}}
 	if err := os.WriteFile(c.path, make([]byte, clockSize), 0o600); err != nil {
@@ -153,10 +153,35 @@ func (c *clock) readBy(pid int) error {
 	return nil
 }
 
+// ClientClock makes the clock of a client's process, in its directory, and returns the
+// environment that makes the process read it: nothing without [Options].ClientClocks.
+func (s *Servers) ClientClock(client, dir string) (env []string, err error) {
+	if !s.opts.ClientClocks {
+		return nil, nil
+	}
+	c, err := newClock(dir, filepath.Join(s.dir.Path, shimName))
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.wall[client] = c
+	return c.env(), nil
+}
+
 // SetClock moves a node's clock by jump, in addition to earlier jumps, and lets it
 // run at rate times real speed from now on. It needs [Options].Clocks. A node that
-// is down starts with it.
+// is down starts with it. Of a client it moves the wall clock of its process.
 func (s *Servers) SetClock(name string, jump time.Duration, rate float64) error {
+	if !(rate > 0) {
+		return errors.New("a clock's rate must be above 0")
+	}
+	s.mu.Lock()
+	wall := s.wall[name]
+	s.mu.Unlock()
+	if wall != nil {
+		return wall.set(jump, rate)
+	}
 	srv, err := s.node(name)
 	switch {
 	case err != nil:
@@ -165,8 +190,6 @@ func (s *Servers) SetClock(name string, jump time.Duration, rate float64) error 
 		return srv.mayControl()
 	case srv.clock == nil:
 		return errors.New("the servers were started without clocks of their own")
-	case !(rate > 0):
-		return errors.New("a clock's rate must be above 0")
 	}
 	return srv.clock.set(jump, rate)
 }

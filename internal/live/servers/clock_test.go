@@ -2,6 +2,10 @@ package servers
 
 import (
 	"errors"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -109,6 +113,39 @@ func TestTrueTimeOfWhatWasShownBeforeAJump(t *testing.T) {
 	shown := jump - int64(10*time.Millisecond)
 	if got := c.trueTime(shown, jump+int64(time.Millisecond)); got != shown {
 		t.Errorf("it was shown at %d, want %d", got, shown)
+	}
+}
+
+// A client's clock moves apart from those of servers and of other clients.
+func TestAClientHasAClockOfItsOwn(t *testing.T) {
+	t.Parallel()
+	livetest.RequireCompiler(t)
+	s := start(t, Options{Clients: 2, Groups: 1, ClientClocks: true})
+	shown := map[string]func() time.Duration{}
+	for _, name := range []string{"client-1", "client-2"} {
+		dir, err := s.ClientDir(name)
+		check(t, err)
+		env, err := s.ClientClock(name, dir)
+		check(t, err)
+		shown[name] = func() time.Duration {
+			cmd := exec.Command("date", "+%s")
+			cmd.Env = append(os.Environ(), env...)
+			out, err := cmd.Output()
+			check(t, err)
+			at, err := strconv.ParseInt(strings.TrimSpace(string(out)), 10, 64)
+			check(t, err)
+			return time.Until(time.Unix(at, 0))
+		}
+	}
+	check(t, s.SetClock("client-1", -time.Hour, 1))
+	if off := shown["client-1"]() + time.Hour; off.Abs() > time.Minute {
+		t.Errorf("an hour behind, the client is off by %s", off)
+	}
+	if off := shown["client-2"](); off.Abs() > time.Minute {
+		t.Errorf("the other client is off by %s", off)
+	}
+	if err := s.SetClock("node-1", time.Hour, 1); err == nil {
+		t.Error("a server without a clock of its own was moved")
 	}
 }
 

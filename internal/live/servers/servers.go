@@ -47,7 +47,9 @@ type Options struct {
 	Sentinel bool // needs replicas and no cluster; without it no failover is possible there
 	Persist  bool // an append-only file, synced at every write
 	Clocks   bool // every node has a clock that can be moved; needs a C compiler
-	User     bool // clients log in as a user of their own, see [Servers.Deny]
+	// ClientClocks gives the process of every client such a clock, see [Servers.ClientClock].
+	ClientClocks bool
+	User         bool // clients log in as a user of their own, see [Servers.Deny]
 	// Detect is the time of silence after which Sentinels or the cluster's nodes take a
 	// server for dead; 0 is two seconds.
 	Detect time.Duration
@@ -74,6 +76,7 @@ type Servers struct {
 	links   map[faults.Link]*proxy.Link
 	parties *proxy.Parties
 	clients map[string]map[string]*proxy.Listener // client -> server -> its listener
+	wall    map[string]*clock                     // of clients, with Options.ClientClocks
 
 	mu      sync.Mutex
 	primary []string          // by group - 1, as last seen
@@ -114,7 +117,7 @@ func Start(ctx context.Context, o Options, m *proxy.Moments) (*Servers, error) {
 	}
 	s := &Servers{
 		opts: o, moments: m, dir: dir, byName: map[string]*Server{}, links: map[faults.Link]*proxy.Link{}, parties: proxy.NewParties(),
-		clients: map[string]map[string]*proxy.Listener{}, cut: map[string]func(){},
+		clients: map[string]map[string]*proxy.Listener{}, wall: map[string]*clock{}, cut: map[string]func(){},
 	}
 	s.ctx, s.end = context.WithCancel(context.WithoutCancel(ctx))
 	if err := s.start(ctx, argv); err != nil {
@@ -146,7 +149,7 @@ func (s *Servers) start(ctx context.Context, argv []string) error {
 		s.layExternal()
 		return s.connect()
 	}
-	if s.opts.Clocks {
+	if s.opts.Clocks || s.opts.ClientClocks {
 		if err := placeShim(s.dir.Path); err != nil {
 			return err
 		}

@@ -83,21 +83,22 @@ func isFileThere(path string) bool {
 }
 
 // describe starts an adapter, asks it what it has, and stops it.
-func describe(ctx context.Context, argv []string, start time.Duration) (locks []locks.Description, err error) {
+func describe(ctx context.Context, argv []string, start time.Duration) (locks []locks.Description, clock, err error) {
 	dir, err := os.MkdirTemp("", "holdfast-adapter-")
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	ctx, cancel := context.WithTimeout(ctx, start)
 	defer cancel()
 	p, err := processes.Start("adapter", dir, argv, nil)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	locks, err = p.Conversation().Describe(ctx)
 	if err == nil {
-		return locks, p.Stop(ctx)
+		clock = p.ReadsClockByLibc()
+		return locks, clock, p.Stop(ctx)
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = fmt.Errorf("it does not answer describe within %s", start)
@@ -105,5 +106,5 @@ func describe(ctx context.Context, argv []string, start time.Duration) (locks []
 	if err = errors.Join(err, p.Kill()); p.Stderr() != "" {
 		err = fmt.Errorf("%w; the end of its stderr:\n%s", err, p.Stderr())
 	}
-	return nil, err
+	return nil, nil, err
 }

@@ -1,7 +1,9 @@
 package liveplay
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -22,9 +24,14 @@ type Lock struct {
 	// processes are the programs of its client processes, in turns. One without a
 	// command is this program.
 	processes []AdapterProcess
+	// clock is the reason why no library moves the clocks of its client processes, or nil.
+	clock error
 	// bundled are the servers that it brings along; nil for a lock on Redis.
 	bundled *servers.BundledServers
 }
+
+// errOwnClient is the reason for locks that are built in.
+var errOwnClient = errors.New("a built-in lock runs in Go, which asks the kernel for the time; --world sim moves the clock of each client")
 
 // backend returns the servers of the lock: its own if it has some, those of b
 // otherwise.
@@ -67,7 +74,13 @@ func (w *World) Lacks(s *scenarios.Scenario, l *locks.Lock) (string, error) {
 			return "", fmt.Errorf("%s: %w\nhint: choose a larger --time-scale", s.Name, err)
 		}
 	}
-	_, reason := Carries(s, l, w.lock(l.Name()).backend(w.Backend))
+	of := w.lock(l.Name())
+	_, reason := Carries(s, l, of.backend(w.Backend))
+	if reason == "" && needsOf(s, l).wall {
+		if err := cmp.Or(of.clock, servers.CanCompile()); err != nil {
+			reason = "the wall clock of a client does not move here: " + err.Error()
+		}
+	}
 	return reason, nil
 }
 
@@ -95,7 +108,7 @@ func findLock(name string, others []Lock) (Lock, error) {
 	if err != nil {
 		return Lock{}, &suite.UnknownLockError{Name: name, Others: namesOf(others), Err: err}
 	}
-	return Lock{Lock: l, processes: []AdapterProcess{{Lock: name}}}, nil
+	return Lock{Lock: l, processes: []AdapterProcess{{Lock: name}}, clock: errOwnClient}, nil
 }
 
 func mixLocks(first, second string, others []Lock) (Lock, error) {
@@ -113,7 +126,7 @@ func mixLocks(first, second string, others []Lock) (Lock, error) {
 	}
 	return Lock{
 		Lock: l, version: strings.Trim(a.version+" "+b.version, " "), adapters: slices.Compact(slices.Concat(a.adapters, b.adapters)),
-		start: max(a.start, b.start), processes: slices.Concat(a.processes, b.processes),
+		start: max(a.start, b.start), clock: cmp.Or(a.clock, b.clock), processes: slices.Concat(a.processes, b.processes),
 	}, nil
 }
 
@@ -124,7 +137,7 @@ func AdapterLocks(ctx context.Context, adapters []string, start time.Duration) (
 		if err != nil {
 			return nil, err
 		}
-		described, err := describe(ctx, argv, start)
+		described, clock, err := describe(ctx, argv, start)
 		if err != nil {
 			return nil, &AdapterError{Command: a, Hint: "docs/adapter-protocol.md says what an adapter process answers; holdfast adapter check -- " + a + " tries it", err: err}
 		}
@@ -139,7 +152,7 @@ func AdapterLocks(ctx context.Context, adapters []string, start time.Duration) (
 			if has(all, d.Name) {
 				return nil, fmt.Errorf("two adapters have a lock %q", d.Name)
 			}
-			l := Lock{Lock: s, version: d.Version, adapters: []string{a}, start: start, processes: []AdapterProcess{{Lock: d.Name, Command: argv}}}
+			l := Lock{Lock: s, version: d.Version, adapters: []string{a}, start: start, clock: clock, processes: []AdapterProcess{{Lock: d.Name, Command: argv}}}
 			if own := d.Servers; own != nil {
 				l.bundled = servers.Bundle(argv, own)
 			}

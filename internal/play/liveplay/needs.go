@@ -17,6 +17,7 @@ type needs struct {
 	sentinels bool // somebody has to promote
 	persist   bool // a server comes back with its data
 	clocks    bool // a server's clock is moved
+	wall      bool // a client's clock is moved
 	moments   bool // a fault waits for a request at a server
 	user      bool // a fault takes a right from the user of the clients
 }
@@ -28,7 +29,7 @@ func needsOf(s *scenarios.Scenario, tested *locks.Lock) needs {
 		n.replicas = n.replicas || t.Promotes || t.HoldsReplication
 		n.sentinels = n.sentinels || t.Promotes && !s.Topology.Cluster
 		n.persist = n.persist || t.Promotes || t.StopsNode && !t.LosesWrites
-		n.clocks = n.clocks || t.MovesClock
+		n.clocks, n.wall = n.clocks || t.MovesClock, n.wall || t.MovesClientClock
 		k, _ := faults.Lookup(f.Fault)
 		n.moments, n.user = n.moments || k.NeedsRequests, n.user || k.NeedsUser
 		named := slices.Concat(f.Target, f.Peer, faults.Names{f.To})

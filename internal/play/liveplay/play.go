@@ -109,7 +109,7 @@ func PlayLive(ctx context.Context, s *scenarios.Scenario, l *locks.Lock, seed ui
 	if err := run.play(ctx, version); err != nil {
 		return nil, err
 	}
-	return &play.Played{History: &history.History{Header: r.Header(version), Events: r.Rec.Events}, Took: r.Took, Disturbed: run.late > bearable(s.Scale)}, nil
+	return &play.Played{History: &history.History{Header: r.Header(version), Events: r.Rec.Events}, Took: r.Took, ReadsClock: run.needs.wall, Disturbed: run.late > bearable(s.Scale)}, nil
 }
 
 type liveRun struct {
@@ -177,7 +177,7 @@ func (l *liveRun) setUp(ctx context.Context) (err error) {
 	l.world, err = live.NewWorld(ctx, live.WorldOptions{
 		Options: servers.Options{
 			Backend: backend, Clients: l.Top.Clients, Groups: l.Top.Groups, Replicas: l.Top.Replicas, Cluster: l.Top.Cluster,
-			Sentinel: l.needs.sentinels, Persist: l.needs.persist, Clocks: l.needs.clocks, User: l.needs.user, Detect: detect, Dir: l.opts.Dir,
+			Sentinel: l.needs.sentinels, Persist: l.needs.persist, Clocks: l.needs.clocks, ClientClocks: l.needs.wall, User: l.needs.user, Detect: detect, Dir: l.opts.Dir,
 		},
 		LockKeys: l.Owners.Keys(), OnMoment: l.moments(), Changed: func(node, from, command string) bool { return l.truth.Changed(node, from, command) },
 	})

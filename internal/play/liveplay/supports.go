@@ -25,8 +25,8 @@ func Carries(s *scenarios.Scenario, l *locks.Lock, b servers.Backend) (ok bool, 
 	if b.Bundled != nil {
 		return carriedByBundled(s, l.Bundled())
 	}
-	if len(l.Sends) > 0 {
-		return false, "it sends " + l.Sends[0] + ", which only newer servers know; --redis plays on servers of your own"
+	if len(l.Sends) > 0 && b.Program == "" {
+		return false, "it sends " + l.Sends[0] + ", which only newer servers know; --redis and --backend play on servers of your own"
 	}
 	n := needsOf(s, l)
 	if g := l.ThirdParty; g != nil {

@@ -3,6 +3,7 @@ package liveplay
 import (
 	"context"
 	"errors"
+	"iter"
 	"slices"
 	"sync"
 	"time"
@@ -53,13 +54,48 @@ type playing struct {
 
 // Play implements [suite.World]. The servers of the jobs run in the run directory.
 func (w *World) Play(ctx context.Context, jobs []suite.Job, dir suite.Dir) (o suite.Outcome) {
+	answers, err := w.answer(ctx, jobs, dir)
+	o.Stopped, o.Err = ctx.Err() != nil, err
+	for i, a := range answers {
+		if a == nil {
+			o.Left = append(o.Left, jobs[i])
+			continue
+		}
+		o.Take(*a)
+	}
+	return o
+}
+
+// Runner plays the jobs of a search. It is a [suite.Streamer].
+type Runner struct{ *World }
+
+// Play implements [suite.Runner].
+func (r Runner) Play(ctx context.Context, jobs []suite.Job, got func(suite.Answer)) error {
+	answers, err := r.answer(ctx, jobs, "")
+	for _, a := range answers {
+		if a != nil {
+			got(*a)
+		}
+	}
+	return err
+}
+
+// Stream implements [suite.Streamer].
+func (r Runner) Stream(ctx context.Context, _ int, jobs iter.Seq[suite.Job], got func(suite.Answer)) error {
+	return r.Play(ctx, slices.Collect(jobs), got)
+}
+
+// answer plays jobs, and returns their answers in the order of the jobs. An interrupted job
+// has none.
+func (w *World) answer(ctx context.Context, jobs []suite.Job, dir suite.Dir) (answers []*suite.Answer, err error) {
 	logging.Disable()
+	answers = make([]*suite.Answer, len(jobs))
 	servers, err := openServers(dir)
 	if err != nil {
-		return suite.Outcome{Err: err, Left: jobs}
+		return answers, err
 	}
-	defer func() { o.Err = errors.Join(o.Err, servers.close()) }()
-	p := playing{World: w, servers: servers, answers: make([]*suite.Answer, len(jobs)), progress: w.Progress.Begin(len(jobs))}
+	defer func() { err = errors.Join(err, servers.close()) }()
+	p := playing{World: w, servers: servers, answers: answers, progress: w.Progress.Begin(len(jobs))}
 	defer p.progress.Done()
 	p.playAll(ctx, jobs, w.Workers)
 	// Runs that the machine was too busy for get it almost to themselves.
@@ -70,15 +106,7 @@ func (w *World) Play(ctx context.Context, jobs []suite.Job, dir suite.Dir) (o su
 		}
 	}
 	p.playAll(ctx, again, min(2, w.Workers))
-	o.Stopped = ctx.Err() != nil
-	for i, a := range p.answers {
-		if a == nil {
-			o.Left = append(o.Left, jobs[i])
-			continue
-		}
-		o.Take(*a)
-	}
-	return o
+	return answers, nil
 }
 
 // playAll plays several jobs at a time. An interrupted job has no answer.
@@ -130,7 +158,10 @@ func (p playing) play(ctx context.Context, j suite.Job) (a suite.Answer) {
 // once plays and judges one run.
 func (p playing) once(ctx context.Context, j suite.Job) suite.Answer {
 	l := p.lock(j.Lock)
-	how := Live{Backend: l.backend(p.Backend), Dir: string(p.servers), Scale: p.Scale, Greeting: l.start, Journal: suite.JournalPath(j.History), Processes: slices.Clone(l.processes)}
+	how := Live{Backend: l.backend(p.Backend), Dir: string(p.servers), Scale: p.Scale, Greeting: l.start, Processes: slices.Clone(l.processes)}
+	if j.History != "" {
+		how.Journal = suite.JournalPath(j.History)
+	}
 	for i := range how.Processes {
 		if how.Processes[i].Command == nil {
 			how.Processes[i].Command = p.Client

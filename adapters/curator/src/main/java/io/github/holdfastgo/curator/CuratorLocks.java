@@ -8,11 +8,12 @@ import io.github.holdfastgo.worker.Request;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 
-/** Curator's InterProcessMutex, without tokens and with them. */
+/** Curator's InterProcessMutex, without tokens and with them, and its LeaderLatch. */
 final class CuratorLocks implements Locks {
 
     private static final String PLAIN = "curator";
-    private static final String FENCED = "curator-fenced";
+    static final String FENCED = "curator-fenced";
+    static final String LATCH = "curator-latch";
 
     /** How many servers a run gets, which the adapter of the Go client starts. */
     private static final int MEMBERS = 3;
@@ -33,6 +34,10 @@ final class CuratorLocks implements Locks {
         JsonObject fenced = describe(FENCED, "the same, with the czxid of the owner's node as a token that the resource checks");
         fenced.getAsJsonObject("claims").addProperty("fencing", true);
         all.add(fenced);
+        JsonObject latch = describe(LATCH, "LeaderLatch of Curator, whose observers ask getLeader");
+        latch.getAsJsonObject("claims").remove("reentrant");
+        latch.getAsJsonObject("claims").addProperty("observes", true);
+        all.add(latch);
         return all;
     }
 
@@ -69,6 +74,6 @@ final class CuratorLocks implements Locks {
         if (name.isEmpty()) {
             name = PLAIN;
         }
-        return name.equals(PLAIN) || name.equals(FENCED) ? Ensemble.connect(name, name.equals(FENCED), hello) : null;
+        return List.of(PLAIN, FENCED, LATCH).contains(name) ? Ensemble.connect(name, hello) : null;
     }
 }

@@ -31,14 +31,14 @@ final class Ensemble implements Locks.Opened {
     private static final long FAREWELL_MS = TimeUnit.SECONDS.toMillis(2);
 
     private final String id;
-    private final boolean fenced;
+    private final String process;
     private final long leaseNs;
     private final CuratorFramework client;
-    private final List<MutexOwner> owners = new CopyOnWriteArrayList<>();
+    private final List<CuratorOwner> owners = new CopyOnWriteArrayList<>();
 
-    private Ensemble(String id, boolean fenced, JsonObject hello) {
+    private Ensemble(String id, JsonObject hello) {
         this.id = id;
-        this.fenced = fenced;
+        process = Request.text(hello, "process");
         leaseNs = Request.number(hello, "lease_ns");
         JsonObject redis = hello.getAsJsonObject("redis");
         double scale = redis.has("time_scale") && redis.get("time_scale").getAsDouble() != 0
@@ -56,13 +56,12 @@ final class Ensemble implements Locks.Opened {
         });
     }
 
-    static Ensemble connect(String id, boolean fenced, JsonObject hello) {
-        Ensemble e = new Ensemble(id, fenced, hello);
+    static Ensemble connect(String id, JsonObject hello) {
+        Ensemble e = new Ensemble(id, hello);
         e.client.start();
         try {
             // A process that has been up for a while has a session, and its code is loaded.
-            MutexOwner own = e.owner("holdfast-warm-up-" + Request.text(hello, "process"));
-            own.rehearse();
+            e.make("holdfast-warm-up-" + e.process, 0).rehearse();
         } catch (Exception x) {
             e.close();
             throw new IllegalStateException(x);
@@ -70,8 +69,10 @@ final class Ensemble implements Locks.Opened {
         return e;
     }
 
-    private MutexOwner owner(String lock) {
-        return (MutexOwner) owner(lock, 0);
+    private CuratorOwner make(String lock, long thread) {
+        String path = ROOT + "/" + escaped(lock);
+        return id.equals(CuratorLocks.LATCH) ? new LatchOwner(lock, thread, client, path, process, leaseNs)
+                : new MutexOwner(lock, thread, client, path, leaseNs, id.equals(CuratorLocks.FENCED));
     }
 
     @Override
@@ -87,8 +88,8 @@ final class Ensemble implements Locks.Opened {
 
     @Override
     public Owner owner(String lock, long thread) {
-        MutexOwner o = new MutexOwner(lock, thread, client, ROOT + "/" + escaped(lock), leaseNs, fenced);
-        if (thread != 0) {
+        CuratorOwner o = make(lock, thread);
+        if (o instanceof MutexOwner) { // a latch has a listener of its own
             owners.add(o);
         }
         return o;

@@ -1,8 +1,6 @@
 package io.github.holdfastgo.curator;
 
-import com.google.gson.JsonObject;
 import io.github.holdfastgo.worker.Grant;
-import io.github.holdfastgo.worker.Owner;
 import io.github.holdfastgo.worker.Request;
 import java.util.concurrent.TimeUnit;
 import org.apache.curator.framework.CuratorFramework;
@@ -10,7 +8,7 @@ import org.apache.curator.framework.recipes.locks.InterProcessMutex;
 import org.apache.zookeeper.data.Stat;
 
 /** An owner of an InterProcessMutex, of which Curator knows the thread. */
-final class MutexOwner extends Owner {
+final class MutexOwner extends CuratorOwner {
 
     /** Shows where the calling thread has its node; null where it has none. */
     private static final class Mutex extends InterProcessMutex {
@@ -23,20 +21,18 @@ final class MutexOwner extends Owner {
         }
     }
 
-    private final CuratorFramework client;
     private final Mutex mutex;
     private final long leaseNs;
     private final boolean fenced;
 
     MutexOwner(String lock, long thread, CuratorFramework client, String path, long leaseNs, boolean fenced) {
-        super(lock, thread);
-        this.client = client;
+        super(lock, thread, client);
         this.leaseNs = leaseNs;
         this.fenced = fenced;
         mutex = new Mutex(client, path);
     }
 
-    /** Takes the lock and releases it, in the calling thread. */
+    @Override
     void rehearse() throws Exception {
         mutex.acquire();
         token();
@@ -65,13 +61,7 @@ final class MutexOwner extends Owner {
     }
 
     @Override
-    protected int held() throws Exception {
-        String node = mutex.node();
-        return node != null && client.checkExists().forPath(node) != null ? holds() : 0;
-    }
-
-    @Override
-    protected JsonObject failure(Request r, Exception e) {
-        return Failures.answer(e);
+    String node() {
+        return mutex.node();
     }
 }

@@ -49,6 +49,11 @@ public abstract class Owner extends Thread {
     /** Asks the servers how many holds the calling thread has. */
     protected abstract int held() throws Exception;
 
+    /** Asks who holds the lock: an identity, or a process and a thread; "" for nobody. */
+    protected String holder() throws Exception {
+        throw new UnsupportedOperationException("the lock names no holder");
+    }
+
     /** Answers an operation that ended with an exception. */
     protected abstract JsonObject failure(Request r, Exception e);
 
@@ -98,6 +103,11 @@ public abstract class Owner extends Thread {
         e.addProperty("thread", thread);
         e.addProperty("hold", hold);
         event.accept(e);
+    }
+
+    /** The name of the thread in the protocol. */
+    protected final String thread() {
+        return thread;
     }
 
     /** How many holds the owner has by its own reckoning. */
@@ -161,6 +171,7 @@ public abstract class Owner extends Thread {
             case "acquire" -> acquire(r);
             case "release" -> release();
             case "state" -> state();
+            case "observe" -> observe();
             default -> Answer.unsupported("the lock has no " + r.act());
         };
     }
@@ -207,6 +218,12 @@ public abstract class Owner extends Thread {
     private JsonObject state() throws Exception {
         JsonObject a = withHold(Answer.ok());
         a.addProperty("count", held());
+        return a;
+    }
+
+    private JsonObject observe() throws Exception {
+        JsonObject a = Answer.ok();
+        a.addProperty("holder", holder());
         return a;
     }
 

@@ -50,7 +50,7 @@ public final class Worker {
             case "hello" -> {
                 return hello(r);
             }
-            case "identity", "acquire", "release", "extend", "state", "settle" -> {
+            case "identity", "acquire", "release", "extend", "state", "settle", "observe" -> {
                 if (opened == null) {
                     answer(r, Answer.failure(List.of("other"), r.act() + " before hello"));
                 } else {
