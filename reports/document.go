@@ -27,7 +27,7 @@ type Document struct {
 
 	// Histories returns the recorded history of a run. If it is nil, fails, or
 	// returns nil, the report says that the history is missing. The report calls
-	// it at most once for each run, one after the other, and keeps no history.
+	// it once for each run, and again for the two on its first screen. It keeps no history.
 	Histories func(results.Run) (*history.History, error)
 
 	// WithoutServerLog returns the same history without the events of servers, for a
@@ -53,6 +53,8 @@ type Document struct {
 	// means "reentrant".
 	Reference string
 }
+
+func (d Document) reference() string { return cmp.Or(d.Reference, "reentrant") }
 
 // history loads the history of a run, or says why it cannot.
 func (d Document) history(r results.Run) (h *history.History, absent string) {
