@@ -38,6 +38,10 @@ type Document struct {
 	// words, seeds or times. It is "" if the history is not there, and may be nil.
 	Identity func(results.Run, checker.Property) string
 
+	// Earlier are the findings of an earlier run, by lock and identity. SARIF then says which
+	// ones are new, and which are gone. It is nil without an earlier run.
+	Earlier map[[2]string]checker.Property
+
 	// Missing lists the histories that the results name and that do not exist.
 	Missing []string
 
