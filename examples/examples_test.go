@@ -41,12 +41,12 @@ func TestTheScenarioPlaysAsItArgues(t *testing.T) {
 }
 
 // workflow is the part of a GitHub workflow that the test runs.
-type workflow struct {
-	Jobs map[string]struct {
-		Steps []struct {
-			Name, Run, Uses string
-			Env, With       map[string]string
-		}
+type workflow struct{ Jobs map[string]steps }
+
+type steps struct {
+	Steps []struct {
+		Name, Run, Uses string
+		Env, With       map[string]string
 	}
 }
 
@@ -97,22 +97,23 @@ func TestTheWorkflowKeepsTheReport(t *testing.T) {
 }
 
 // A reader who copies the other workflow has a build that passes with the accepted
-// violations. It fails on a new one, and fails when an accepted one is gone. The step
-// runs as it stands.
+// violations. It fails on a new one, and fails when an accepted one is gone. The steps of
+// the action run as they stand, with what the workflow gives it.
 func TestTheWorkflowAcceptsWhatIsListed(t *testing.T) {
-	text, err := os.ReadFile("ci/scenarios.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
 	var w workflow
-	if err := yaml.Unmarshal(text, &w); err != nil {
-		t.Fatal(err)
-	}
-	play := ""
-	for _, step := range w.Jobs["play"].Steps {
-		if step.Name == "play" {
-			play = step.Run
+	var action struct{ Runs steps }
+	for file, into := range map[string]any{"ci/scenarios.yaml": &w, "../action.yml": &action} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
 		}
+		if err := yaml.Unmarshal(text, into); err != nil {
+			t.Fatal(err)
+		}
+	}
+	used := w.Jobs["play"].Steps[len(w.Jobs["play"].Steps)-1]
+	if !strings.HasPrefix(used.Uses, "holdfast-go/holdfast@") {
+		t.Fatalf("the last step uses %s", used.Uses)
 	}
 	for name, c := range map[string]struct {
 		file, old, new string
@@ -137,17 +138,32 @@ func TestTheWorkflowAcceptsWhatIsListed(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		step := exec.Command("sh", "-ec", play)
-		step.Dir = dir
-		step.Env = append(os.Environ(), "PATH="+bin+string(filepath.ListSeparator)+os.Getenv("PATH"), "GITHUB_ACTIONS=true", "GITHUB_STEP_SUMMARY="+filepath.Join(dir, "summary.md"))
-		out, err := step.CombinedOutput()
-		if (err == nil) != c.passes || !strings.Contains(string(out), c.says) {
-			t.Errorf("%s: %v, passes %v, want %q in\n%s", name, err, c.passes, c.says, out)
+		for _, s := range action.Runs.Steps {
+			if s.Run == "" || strings.HasPrefix(s.Run, "go install ") {
+				continue // TestMain built the command
+			}
+			step := exec.Command("sh", "-ec", s.Run)
+			step.Dir = dir
+			step.Env = append(os.Environ(), "PATH="+bin+string(filepath.ListSeparator)+os.Getenv("PATH"), "GITHUB_ACTIONS=true", "GITHUB_STEP_SUMMARY="+filepath.Join(dir, "summary.md"))
+			for key, value := range s.Env {
+				for input, given := range used.With {
+					value = strings.ReplaceAll(value, "${{ inputs."+input+" }}", given)
+				}
+				step.Env = append(step.Env, key+"="+value)
+			}
+			out, err := step.CombinedOutput()
+			if s.Name == "play" && ((err == nil) != c.passes || !strings.Contains(string(out), c.says)) {
+				t.Errorf("%s: %v, passes %v, want %q in\n%s", name, err, c.passes, c.says, out)
+			}
 		}
 		for _, file := range []string{"holdfast.xml", "holdfast-run/report.html", "summary.md"} {
 			if _, err := os.Stat(filepath.Join(dir, file)); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
+		}
+		found, err := os.ReadFile(filepath.Join(dir, "holdfast.sarif"))
+		if err != nil || strings.Contains(string(found), `"holdfast/v1": "resource_`) != (name == "a regression") {
+			t.Errorf("%s: %v, findings %s", name, err, found)
 		}
 	}
 }

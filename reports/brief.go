@@ -134,7 +134,7 @@ func (v *briefView) about(d Document, r *results.Run) {
 	if h == nil {
 		v.Absent = "No picture and no story. " + cutWords(absent, 200)
 	} else {
-		v.shown(d, r, h, lock, beside)
+		v.shown(d, r, h, beside)
 	}
 	if about.Otherwise != "" && (beside != nil || !breaks(r)) {
 		who, run := lock, r
@@ -152,26 +152,35 @@ func (v *briefView) about(d Document, r *results.Run) {
 }
 
 // shown adds the pictures of a run and of the one beside it, and the story.
-func (v *briefView) shown(d Document, r *results.Run, h *history.History, lock string, beside *results.Run) {
-	axis := timeAxis{Width: briefWidth}
-	title := lock + " holds"
-	if breaks(r) {
-		title = lock + " fails"
-	}
-	drawing, _ := drawOn(h, r, &axis)
-	v.picture(briefPicture{title, !breaks(r), drawing})
+func (v *briefView) shown(d Document, r *results.Run, h *history.History, beside *results.Run) {
+	v.Pictures = d.drawPair(h, r, beside)
 	v.Story = story.Gist(h, r, briefLines)
 	for i := range v.Story {
 		v.Story[i].Text = cutWords(v.Story[i].Text, 220)
 	}
+}
+
+// drawPair draws a run, and under it the one beside it, on one axis of time.
+func (d Document) drawPair(h *history.History, r, beside *results.Run) (pair []briefPicture) {
+	axis := timeAxis{Width: briefWidth}
+	add := func(h *history.History, r *results.Run, does string, good bool) {
+		if drawing, _ := drawOn(h, r, &axis); drawing != "" {
+			pair = append(pair, briefPicture{cutWords(r.Column(), 40) + " " + does, good, drawing})
+		}
+	}
+	if breaks(r) {
+		add(h, r, "fails", false)
+	} else {
+		add(h, r, "holds", true)
+	}
 	if beside == nil {
-		return
+		return pair
 	}
 	if h, _ := d.history(*beside); h != nil {
-		drawing, _ := drawOn(h, beside, &axis)
 		does, _ := whyBeside(beside, "")
-		v.picture(briefPicture{fmt.Sprintf("%s %s, on the same axis of time", cutWords(beside.Column(), 40), does), true, drawing})
+		add(h, beside, does+", on the same axis of time", true)
 	}
+	return pair
 }
 
 // instead names the locks that survive the scenario of a run.
@@ -210,12 +219,6 @@ func argumentAbout(text, lock string) string {
 		return text
 	}
 	return strings.Join(about, "")
-}
-
-func (v *briefView) picture(p briefPicture) {
-	if p.Drawing != "" {
-		v.Pictures = append(v.Pictures, p)
-	}
 }
 
 // judged fills in the verdicts: the first violated claim, unexpected verdicts

@@ -59,8 +59,8 @@ func choose(d Document, cell string) (r *results.Run, why string, err error) {
 
 // compareTelling orders runs from the most telling to the least. Unexpected verdicts come
 // first, then hazards that are no act of an operator, and the worst way to break. Of
-// these, the order of the hazards counts, a picture, a lock that survives, and the time
-// with two holders. Equal runs keep the order of the results.
+// these, the order of the hazards counts, a picture, a lock that survives, and whether it is
+// the reference that breaks. Equal runs keep the order of the results.
 func compareTelling(d Document, a, b *results.Run) int {
 	return cmp.Or(
 		before(!a.Passed(), !b.Passed()),
@@ -69,7 +69,7 @@ func compareTelling(d Document, a, b *results.Run) int {
 		cmp.Compare(d.place(a.Scenario), d.place(b.Scenario)),
 		before(a.History != "" && !slices.Contains(d.Missing, a.History), b.History != "" && !slices.Contains(d.Missing, b.History)),
 		before(survivor(d, a) != nil, survivor(d, b) != nil),
-		cmp.Compare(b.Verdicts[checker.Exclusion].OverlapMS, a.Verdicts[checker.Exclusion].OverlapMS),
+		before(a.Lock == d.reference(), b.Lock == d.reference()),
 	)
 }
 
@@ -97,8 +97,8 @@ func whyTelling(d Document, r *results.Run) string {
 	if survivor(d, r) != nil {
 		parts = append(parts, "another lock survives the same")
 	}
-	if r.Verdicts[checker.Exclusion].OverlapMS > 0 {
-		parts = append(parts, "of these it has two holders for the longest time")
+	if r.Lock == d.reference() {
+		parts = append(parts, "it is of the reference lock")
 	}
 	return english.And(parts)
 }
@@ -146,5 +146,5 @@ func survivor(d Document, r *results.Run) *results.Run {
 			all = append(all, x)
 		}
 	}
-	return chooseBeside(r, all, cmp.Or(d.Reference, "reentrant"))
+	return chooseBeside(r, all, d.reference())
 }

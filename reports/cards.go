@@ -13,17 +13,11 @@ import (
 // card sums up one lock: the hazards that it survives, those that break it, and what to
 // do about them.
 type card struct {
-	lock     string // the column of the report
-	survives []survival
+	lock     string   // the column of the report
+	survives []string // hazards under which every property holds in every scenario
 	breaks   []breakage
 	unknown  []string // hazards with an undecided verdict
 	advice   []string
-}
-
-// survival is a hazard under which every property holds in every scenario.
-type survival struct {
-	hazard    string
-	scenarios int
 }
 
 // breakage is one harm that a lock does under a hazard.
@@ -31,7 +25,6 @@ type breakage struct {
 	hazard    string
 	harm      checker.Harm
 	scenarios []string
-	of        int // scenarios of the hazard that were played
 	// inherent says that no lock with the same claims could have avoided the
 	// violation, in any of the scenarios.
 	inherent bool
@@ -72,10 +65,11 @@ type tally struct {
 	unknown map[place]bool         // by hazard: some run is undecided
 	worst   map[place]checker.Harm // by scenario, over all seeds
 	faulty  map[place]bool         // by scenario: the lock could have kept a promise
+	overlap map[place]float64      // by hazard: the longest time with two holders, in ms
 }
 
 func newTally(runs []results.Run, hazard func(scenario string) string) *tally {
-	y := &tally{map[place][]string{}, map[place][]string{}, map[place]bool{}, map[place]checker.Harm{}, map[place]bool{}}
+	y := &tally{map[place][]string{}, map[place][]string{}, map[place]bool{}, map[place]checker.Harm{}, map[place]bool{}, map[place]float64{}}
 	for i := range runs {
 		r := &runs[i]
 		k, cell, harm := place{r.Column(), hazard(r.Scenario)}, place{r.Column(), r.Scenario}, checker.HarmOf(r.Verdicts)
@@ -88,14 +82,13 @@ func newTally(runs []results.Run, hazard func(scenario string) string) *tally {
 		y.worst[cell] = max(y.worst[cell], harm)
 		y.unknown[k] = y.unknown[k] || undecided(r)
 		y.faulty[cell] = y.faulty[cell] || atFault(r)
+		y.overlap[k] = max(y.overlap[k], r.Verdicts[checker.Exclusion].OverlapMS)
 	}
 	return y
 }
 
-// cardsOf sums up the locks of some runs, in the given order of locks. hazard names
-// the hazard of a scenario, and hazards gives their order.
-func cardsOf(runs []results.Run, locks, hazards []string, hazard func(scenario string) string) []card {
-	y := newTally(runs, hazard)
+// cards sums up some locks, in the given order. hazards gives the order of hazards.
+func (y *tally) cards(locks, hazards []string) []card {
 	var all []card
 	for _, l := range locks {
 		all = append(all, y.card(l, locks, hazards))
@@ -108,8 +101,8 @@ func (y *tally) card(lock string, locks, hazards []string) card {
 	var elsewhere []string
 	for _, h := range hazards {
 		k := place{lock, h}
-		switch n := len(y.played[k]); {
-		case n == 0:
+		switch {
+		case len(y.played[k]) == 0:
 		case len(y.broken[k]) > 0:
 			c.breaks = append(c.breaks, y.breaks(k)...)
 			if others := y.survivors(k, locks); len(others) > 0 {
@@ -118,7 +111,7 @@ func (y *tally) card(lock string, locks, hazards []string) card {
 		case y.unknown[k]:
 			c.unknown = append(c.unknown, h)
 		default:
-			c.survives = append(c.survives, survival{h, n})
+			c.survives = append(c.survives, h)
 		}
 	}
 	slices.SortStableFunc(c.breaks, func(a, b breakage) int { return cmp.Compare(b.harm, a.harm) })
@@ -135,7 +128,7 @@ func (y *tally) card(lock string, locks, hazards []string) card {
 func (y *tally) breaks(k place) []breakage {
 	var all []breakage
 	for harm := checker.TwoHolders; harm > checker.NoHarm; harm-- {
-		b := breakage{hazard: k.under, harm: harm, of: len(y.played[k]), inherent: true}
+		b := breakage{hazard: k.under, harm: harm, inherent: true}
 		for _, s := range y.broken[k] {
 			if cell := (place{k.lock, s}); y.worst[cell] == harm {
 				b.scenarios = append(b.scenarios, s)
@@ -147,6 +140,11 @@ func (y *tally) breaks(k place) []breakage {
 		}
 	}
 	return all
+}
+
+// own reports whether a lock could have kept a promise that it broke under a hazard.
+func (y *tally) own(k place) bool {
+	return slices.ContainsFunc(y.broken[k], func(s string) bool { return y.faulty[place{k.lock, s}] })
 }
 
 // survivors are the other locks that survived every scenario which broke this one.

@@ -27,7 +27,7 @@ type Document struct {
 
 	// Histories returns the recorded history of a run. If it is nil, fails, or
 	// returns nil, the report says that the history is missing. The report calls
-	// it at most once for each run, one after the other, and keeps no history.
+	// it once for each run, and again for the two on its first screen. It keeps no history.
 	Histories func(results.Run) (*history.History, error)
 
 	// WithoutServerLog returns the same history without the events of servers, for a
@@ -37,6 +37,10 @@ type Document struct {
 	// Identity names a violation by its cause and by the request that shows it: not by
 	// words, seeds or times. It is "" if the history is not there, and may be nil.
 	Identity func(results.Run, checker.Property) string
+
+	// Earlier are the findings of an earlier run, by lock and identity. SARIF then says which
+	// ones are new, and which are gone. It is nil without an earlier run.
+	Earlier map[[2]string]checker.Property
 
 	// Missing lists the histories that the results name and that do not exist.
 	Missing []string
@@ -53,6 +57,8 @@ type Document struct {
 	// means "reentrant".
 	Reference string
 }
+
+func (d Document) reference() string { return cmp.Or(d.Reference, "reentrant") }
 
 // history loads the history of a run, or says why it cannot.
 func (d Document) history(r results.Run) (h *history.History, absent string) {

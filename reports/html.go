@@ -33,9 +33,7 @@ const drawAllBelow = 25
 // in memory at a time.
 func (d Document) HTML(w io.Writer) error {
 	b := bufio.NewWriterSize(w, 64<<10)
-	if d.Reference == "" {
-		d.Reference = "reentrant"
-	}
+	d.Reference = d.reference()
 	p := newPager(b, d)
 	if err := p.write(); err != nil {
 		return fmt.Errorf("write report: %w", err)
@@ -84,6 +82,7 @@ type pager struct {
 	w       io.Writer
 	d       Document
 	m       *matrix
+	tally   *tally
 	numbers map[string]*numbers
 	anchors map[[2]string]template.URL // of a scenario and a lock; of a scenario where the lock is empty
 	packed  bytes.Buffer               // parts of the page, see [pager.writeRun]
@@ -91,7 +90,8 @@ type pager struct {
 
 func newPager(w io.Writer, d Document) *pager {
 	p := &pager{w: w, d: d, m: newMatrix(d), numbers: map[string]*numbers{}, anchors: map[[2]string]template.URL{}}
-	taken := map[string]bool{"findings": true, "cards": true, "matrix": true, "claims": true, "scenarios": true, "numbers": true, "filter": true,
+	p.tally = newTally(d.Results.Runs, p.hazard)
+	taken := map[string]bool{"findings": true, "picture": true, "lead": true, "cards": true, "matrix": true, "claims": true, "scenarios": true, "numbers": true, "filter": true,
 		"p-wait": true, "p-pause": true, "p-overlap": true, "p-fade": true}
 	anchor := func(words string) template.URL {
 		for i := 1; ; i++ {
@@ -178,6 +178,9 @@ type headView struct {
 	Interrupted string
 	Answer      string
 	Tone        string // good, argued or attention
+	Picture     *pictureView
+	Lead        *leadView
+	OneLock     bool // whose diagram comes before the picture
 	Cards       []cardView
 	Made        string
 	Missing     string // histories
@@ -224,7 +227,7 @@ type findingView struct {
 func (p *pager) head() headView {
 	v := headView{
 		CSS:      Style(),
-		Question: p.question(), Interrupted: p.d.Results.InterruptedWords(), Answer: p.d.answer(), Tone: p.tone(), Cards: p.cardViews(), Made: madeWords(p.d.Results.Made),
+		Question: p.question(), Interrupted: p.d.Results.InterruptedWords(), Answer: p.d.answer(), Tone: p.tone(), Picture: p.picture(), Lead: p.lead(), OneLock: len(p.m.locks) == 1, Cards: p.cardViews(), Made: madeWords(p.d.Results.Made),
 		Missing: p.d.missingWords(), Packed: p.packed.Len() > 0,
 		Version: english.Clean(p.d.Results.Version), Command: english.Clean(p.d.Results.Command),
 		Claims: claimTable(p.m),

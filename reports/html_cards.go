@@ -3,7 +3,6 @@ package reports
 import (
 	"cmp"
 	"fmt"
-	"html/template"
 	"slices"
 
 	"github.com/holdfast-go/holdfast/checker"
@@ -14,22 +13,12 @@ import (
 type cardView struct {
 	Lock, Class, Verdict string
 	Breaks               []breakView
-	Survives             string
-	Unknown              string
 	Costs                string
 	Advice               []string
 }
 
 // breakView is one way of breaking, with the hazards that cause it.
-type breakView struct {
-	How, Class string
-	Under      []underView
-}
-
-type underView struct {
-	Hazard, Of string
-	Anchor     template.URL // the first run that shows it
-}
+type breakView struct{ How, Class, Under string }
 
 // hazards is the order of the groups of scenarios.
 func (p *pager) hazards() []string {
@@ -48,7 +37,7 @@ func (p *pager) hazard(scenario string) string {
 
 func (p *pager) cardViews() []cardView {
 	var all []cardView
-	for _, c := range cardsOf(p.d.Results.Runs, p.m.locks, p.hazards(), p.hazard) {
+	for _, c := range p.tally.cards(p.m.locks, p.hazards()) {
 		v := cardView{Lock: english.Name(c.lock), Class: "ok", Verdict: "survives everything that was played", Costs: p.costs(c.lock)}
 		broken, own := map[string]bool{}, map[string]bool{}
 		for _, b := range c.breaks {
@@ -56,24 +45,12 @@ func (p *pager) cardViews() []cardView {
 			if !b.inherent {
 				own[b.hazard] = true
 			}
-			under := underView{english.Clean(b.hazard), fmt.Sprintf("%d of %d", len(b.scenarios), b.of), p.anchors[[2]string{b.scenarios[0], c.lock}]}
-			if n := len(v.Breaks); n == 0 || v.Breaks[n-1].How != b.harm.String() {
-				v.Breaks = append(v.Breaks, breakView{How: b.harm.String(), Class: looks[harmMark(b.harm)].word})
+			if n := len(v.Breaks); n > 0 && v.Breaks[n-1].How == b.harm.String() {
+				v.Breaks[n-1].Under += ", " + english.Clean(b.hazard)
+			} else {
+				v.Breaks = append(v.Breaks, breakView{b.harm.String(), looks[harmMark(b.harm)].word, english.Clean(b.hazard)})
 			}
-			last := &v.Breaks[len(v.Breaks)-1]
-			if b.inherent {
-				under.Of += ", inherent"
-			}
-			last.Under = append(last.Under, under)
 		}
-		var survives, unknown []string
-		for _, s := range c.survives {
-			survives = append(survives, fmt.Sprintf("%s (%d)", english.Clean(s.hazard), s.scenarios))
-		}
-		for _, h := range c.unknown {
-			unknown = append(unknown, english.Clean(h))
-		}
-		v.Survives, v.Unknown = english.And(survives), english.And(unknown)
 		if len(broken) > 0 {
 			verb, some := "breaks", ""
 			v.Class = looks[harmMark(c.breaks[0].harm)].word

@@ -1,8 +1,12 @@
 package reports
 
 import (
+	"cmp"
 	"encoding/json"
 	"io"
+	"maps"
+	"path"
+	"slices"
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/internal/english"
@@ -39,6 +43,7 @@ type (
 		Message      sarifText         `json:"message"`
 		Locations    []sarifLocation   `json:"locations"`
 		Fingerprints map[string]string `json:"partialFingerprints,omitempty"`
+		State        string            `json:"baselineState,omitempty"` // against an earlier run
 	}
 	sarifLocation struct {
 		Physical struct {
@@ -49,6 +54,20 @@ type (
 	}
 )
 
+// fingerprint names the kind of identity, for tools that compare findings.
+const fingerprint = "holdfast/v1"
+
+// state says in the words of SARIF whether an earlier run has a finding.
+func (d Document) state(lock, id string) string {
+	if d.Earlier == nil {
+		return ""
+	}
+	if _, known := d.Earlier[[2]string{lock, id}]; known {
+		return "unchanged"
+	}
+	return "new"
+}
+
 // SARIF writes the verdicts that fail a build as SARIF, for code scanning. The identity
 // of a violation is its fingerprint, so that it stays one finding from night to night.
 func (d Document) SARIF(w io.Writer) error {
@@ -57,6 +76,7 @@ func (d Document) SARIF(w io.Writer) error {
 	for _, p := range checker.Properties() {
 		run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, sarifRule{string(p.Name), sarifText{p.Promise}})
 	}
+	gone := maps.Clone(d.Earlier)
 	for _, f := range newMatrix(d).findings() {
 		if f.expected {
 			continue
@@ -70,13 +90,21 @@ func (d Document) SARIF(w io.Writer) error {
 		}
 		if d.Identity != nil {
 			if id := d.Identity(*f.run, checker.Property(f.property)); id != "" {
-				r.Fingerprints = map[string]string{"holdfast/v1": id}
+				r.Fingerprints = map[string]string{fingerprint: id}
+				r.State = d.state(f.run.Column(), id)
+				delete(gone, [2]string{f.run.Column(), id})
 			}
 		}
 		var at sarifLocation
-		at.Physical.Artifact.URI = "scenarios/" + english.Name(f.run.Scenario) + ".yaml"
+		at.Physical.Artifact.URI = english.Clean(path.Clean(cmp.Or(f.run.File, "scenarios/"+f.run.Scenario+".yaml")))
 		r.Locations = []sarifLocation{at}
 		run.Results = append(run.Results, r)
+	}
+	for _, id := range slices.SortedFunc(maps.Keys(gone), func(a, b [2]string) int { return slices.Compare(a[:], b[:]) }) {
+		run.Results = append(run.Results, sarifResult{
+			Rule: string(gone[id]), Level: "none", Message: sarifText{english.Name(id[0]) + ": " + string(gone[id]) + " is not violated any more in this way"},
+			Locations: []sarifLocation{}, Fingerprints: map[string]string{fingerprint: id[1]}, State: "absent",
+		})
 	}
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")

@@ -41,6 +41,6 @@ or a run is missing; 2 bad usage or bad input.`,
 			return nil
 		},
 	}
-	output.flags(c, "what to print", ", with pictures of both sides")
+	output.flags(c, "what to print", ", with pictures of both sides", "sarif")
 	return c
 }

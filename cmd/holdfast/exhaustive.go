@@ -33,6 +33,9 @@ func (f exploreFlags) checkExhaustive(c *cobra.Command) error {
 			return usage("--" + name + " does not go with --exhaustive, which draws nothing")
 		}
 	}
+	if f.exhaustive && f.output.format == "sarif" {
+		return usage("--format sarif does not go with --exhaustive", "holdfast run plays a find again, and prints sarif")
+	}
 	if f.depth < 1 || f.depth > 2 {
 		return usage(fmt.Sprintf("--depth %d: must be 1 or 2, the number of faults in a run", f.depth))
 	}

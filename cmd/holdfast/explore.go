@@ -97,7 +97,7 @@ run could be judged; 4 a defect of holdfast itself; 130 interrupted.`,
 	c.Flags().StringVar(&f.adapter, "adapter", "", "refused: adapters play on real servers, with holdfast run")
 	c.Flags().StringVar(&f.shard, "shard", "1/1", "which part of the runs to play, as I/N")
 	c.Flags().StringVar(&f.out, "out", "", "directory for the results and the finds (default holdfast-runs/TIME)")
-	f.output.flags(c, "what to print", " (default explore.html or exhaustive.html in --out)")
+	f.output.flags(c, "what to print", " (default explore.html or exhaustive.html in --out)", "sarif")
 	f.pool.flags(c, 20*time.Second)
 	complete(c, "lock", locks.Names())
 	complete(c, "base", exhaustive.Names())

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-go/holdfast/internal/disk"
+	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/internal/suite"
 	"github.com/holdfast-go/holdfast/internal/suite/workers"
 	"github.com/holdfast-go/holdfast/internal/terminal"
@@ -59,6 +60,8 @@ func printDocument(w io.Writer, format string, d document) (err error) {
 		err = printJSON(w, d)
 	case "markdown":
 		err = d.Markdown(w)
+	case "sarif":
+		err = d.(interface{ SARIF(io.Writer) error }).SARIF(w)
 	default:
 		err = terminal.Print(w, d.Text)
 	}
@@ -85,9 +88,11 @@ var tableFormats = []string{"text", "json", "markdown"}
 // outputFlags are the flags of commands that print a document.
 type outputFlags struct{ format, html string }
 
-// flags adds the flags. what describes the output, page the default of --html.
-func (f *outputFlags) flags(c *cobra.Command, what, page string) {
-	formatFlag(c, &f.format, tableFormats, what+": text, json or markdown")
+// flags adds the flags. what describes the output, page the default of --html. more are
+// formats that the document has beside the usual ones.
+func (f *outputFlags) flags(c *cobra.Command, what, page string, more ...string) {
+	formats := slices.Concat(tableFormats, more)
+	formatFlag(c, &f.format, formats, what+": "+english.Or(formats))
 	c.Flags().StringVar(&f.html, "html", "", "also write a page to this file"+page)
 }
 

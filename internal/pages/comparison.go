@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -93,9 +94,10 @@ type Event struct {
 
 // Finding is an unexpected violation, whatever runs show it.
 type Finding struct {
-	Identity string `json:"identity"`
-	Lock     string `json:"lock"`
-	State    string `json:"state"` // "new", "known" or "gone"
+	Identity string           `json:"identity"`
+	Property checker.Property `json:"property"`
+	Lock     string           `json:"lock"`
+	State    string           `json:"state"` // "new", "known" or "gone"
 }
 
 // findings compares the unexpected violations of two run directories by their identity.
@@ -108,7 +110,7 @@ func findings(before, after suite.Dir, a, b results.Results) []Finding {
 					continue
 				}
 				if id := identity(r, p); id != "" {
-					all[Finding{Identity: id, Lock: r.Column()}] = true
+					all[Finding{Identity: id, Property: p, Lock: r.Column()}] = true
 				}
 			}
 		}
@@ -117,8 +119,9 @@ func findings(before, after suite.Dir, a, b results.Results) []Finding {
 	was, is := side(before, a), side(after, b)
 	var all []Finding
 	for f := range is {
+		known := was[f]
 		f.State = "new"
-		if was[Finding{Identity: f.Identity, Lock: f.Lock}] {
+		if known {
 			f.State = "known"
 		}
 		all = append(all, f)
@@ -133,6 +136,23 @@ func findings(before, after suite.Dir, a, b results.Results) []Finding {
 		return cmp.Or(-cmp.Compare(x.State, y.State), cmp.Compare(x.Lock, y.Lock), cmp.Compare(x.Identity, y.Identity))
 	})
 	return all
+}
+
+// SARIF writes the findings after the change, for tools that compare findings themselves.
+func (d *Comparison) SARIF(w io.Writer) error {
+	dir := suite.Dir(d.After.Dir)
+	res, err := dir.ReadResults()
+	if err != nil {
+		return err
+	}
+	doc := report.DocumentOf(dir, res)
+	doc.Earlier = map[[2]string]checker.Property{}
+	for _, f := range d.Findings {
+		if f.State != "new" {
+			doc.Earlier[[2]string{f.Lock, f.Identity}] = f.Property
+		}
+	}
+	return doc.SARIF(w)
 }
 
 // Regressed reports whether anything got worse, or is not there any more.

@@ -11,12 +11,16 @@ import (
 	"strings"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/internal/search"
 	"github.com/holdfast-go/holdfast/internal/search/explore"
 	"github.com/holdfast-go/holdfast/internal/search/explore/draw"
 	"github.com/holdfast-go/holdfast/internal/suite"
+	"github.com/holdfast-go/holdfast/internal/suite/report"
+	"github.com/holdfast-go/holdfast/reports"
 	"github.com/holdfast-go/holdfast/reports/results"
+	"github.com/holdfast-go/holdfast/scenarios"
 )
 
 // HTML writes the results as one page, with the pictures of the finds whose
@@ -119,20 +123,52 @@ func (p Exploration) read(file string) string {
 	return string(body)
 }
 
-// draw adds the diagram of a stored history to a find, where the history is there.
-func (p Exploration) draw(f *find, title, file string) {
+// SARIF writes the finds whose histories are in the directory, as a report of runs does.
+func (p Exploration) SARIF(w io.Writer) error {
+	doc := reports.Document{Results: results.Results{Version: p.Version}}
+	identities := map[string]string{} // by scenario
+	for _, c := range explore.Finds(p.Causes) {
+		scenario, file, seed := c.Scenario, c.History, c.FirstSeed
+		if s := c.Shrunk; s != nil {
+			scenario, file, seed = s.Scenario, s.History, s.Seed
+		}
+		run, h := p.judged(file)
+		s, err := scenarios.Load(p.Dir.File(filepath.FromSlash(scenario)))
+		if run == nil || err != nil {
+			continue
+		}
+		prop := c.Least().Property
+		identities[scenario] = report.Identity(s, h, run.Verdicts, prop)
+		run.Scenario, run.File, run.Seed, run.World = scenario, p.Dir.File(filepath.FromSlash(scenario)), seed, "sim"
+		run.Verdicts = map[checker.Property]checker.Verdict{prop: run.Verdicts[prop]}
+		run.Expected = map[checker.Property]checker.Outcome{prop: checker.OutcomeOK}
+		doc.Results.Runs = append(doc.Results.Runs, *run)
+	}
+	doc.Identity = func(r results.Run, _ checker.Property) string { return identities[r.Scenario] }
+	return doc.SARIF(w)
+}
+
+// judged reads a stored history and judges it; nil where it is not there.
+func (p Exploration) judged(file string) (*results.Run, *history.History) {
 	if file == "" {
-		return
+		return nil, nil
 	}
 	h, err := suite.ReadHistory(p.Dir.File(filepath.FromSlash(file)))
 	if err != nil {
-		return
+		return nil, nil
 	}
 	run := &results.Run{Scenario: h.Header.Scenario, Lock: p.Lock, Seed: h.Header.Seed}
 	if judged, err := checker.Judge(h, checker.Options{}); err == nil {
 		run.Verdicts = judged.Verdicts
 	}
-	f.draw(title, h, run)
+	return run, h
+}
+
+// draw adds the diagram of a stored history to a find, where the history is there.
+func (p Exploration) draw(f *find, title, file string) {
+	if run, h := p.judged(file); run != nil {
+		f.draw(title, h, run)
+	}
 }
 
 // coverageMap says how often each fault struck in which phase.

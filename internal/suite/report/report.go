@@ -40,7 +40,7 @@ func DocumentOf(d suite.Dir, res results.Results, edited ...string) reports.Docu
 		if failed != nil || err != nil || h == nil {
 			return ""
 		}
-		return identity(s, h, r.Verdicts, p)
+		return Identity(s, h, r.Verdicts, p)
 	}
 	seen := map[string]bool{}
 	about := func(name string) {
@@ -71,9 +71,9 @@ func DocumentOf(d suite.Dir, res results.Results, edited ...string) reports.Docu
 	return doc
 }
 
-// identity is the key of the cause of a violation, with the kind of the request that
+// Identity is the key of the cause of a violation, with the kind of the request that
 // proves it.
-func identity(s *scenarios.Scenario, h *history.History, verdicts map[checker.Property]checker.Verdict, p checker.Property) string {
+func Identity(s *scenarios.Scenario, h *history.History, verdicts map[checker.Property]checker.Verdict, p checker.Property) string {
 	for _, c := range search.Of(s, h, verdicts) {
 		if c.Property != p {
 			continue
