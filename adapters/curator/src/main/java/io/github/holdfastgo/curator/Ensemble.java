@@ -86,7 +86,7 @@ final class Ensemble implements Locks.Opened {
     }
 
     @Override
-    public Owner owner(String lock, long thread) {
+    public Owner owner(String lock, long thread, boolean shared) {
         MutexOwner o = new MutexOwner(lock, thread, client, ROOT + "/" + escaped(lock), leaseNs, fenced);
         if (thread != 0) {
             owners.add(o);
