@@ -1,8 +1,8 @@
-// redis-semaphore's Mutex, RedlockMutex and Semaphore: what they promise, how to open
-// them, and an owner that calls acquire and release. A mutex refreshes itself.
+// redis-semaphore's Mutex, Semaphore, and both on several primaries: what they promise, how
+// to open them, and an owner that calls acquire and release. Each refreshes itself.
 
 import { readFileSync } from "node:fs";
-import { Mutex, RedlockMutex, Semaphore } from "redis-semaphore";
+import { Mutex, RedlockMutex, RedlockSemaphore, Semaphore } from "redis-semaphore";
 
 import { Failure, notHeld } from "./failure.mjs";
 import { connect } from "./servers.mjs";
@@ -10,39 +10,41 @@ import { milliseconds } from "./times.mjs";
 
 const installed = (name) => JSON.parse(readFileSync(new URL(`node_modules/${name}/package.json`, import.meta.url), "utf8")).version;
 const retryInterval = 10; // its default, in milliseconds
-const permits = 2;
 
 const common = {
   version: installed("redis-semaphore"),
   claims: { waits: true, lease: true, explicit: true, renewal: true, lost_sign: true },
   renew_every: 0.8,
   handoff_ns: retryInterval * 1e6,
-  key: "mutex:{name}",
+};
+const key = "mutex:{name}";
+const permits = 2;
+const semaphore = { claims: { ...common.claims, permits }, key: "semaphore:{name}", holder: "none" };
+const three = { primaries: 3, quorum: 2, reaches: ["address", "sentinels"] };
+const over = `over ioredis ${installed("ioredis")}`;
+
+const makers = {
+  "redis-semaphore": (clients, name, options) => new Mutex(clients[0], name, options),
+  "redis-semaphore-3": (clients, name, options) => new RedlockMutex(clients, name, options),
+  "redis-semaphore-permits": (clients, name, options) => new Semaphore(clients[0], name, permits, options),
+  "redis-semaphore-permits-3": (clients, name, options) => new RedlockSemaphore(clients, name, permits, options),
 };
 
 export const descriptions = [
-  { name: "redis-semaphore", summary: `redis-semaphore's Mutex, over ioredis ${installed("ioredis")}`, ...common },
+  { name: "redis-semaphore", summary: `redis-semaphore's Mutex, ${over}`, key },
+  { name: "redis-semaphore-3", summary: `redis-semaphore's RedlockMutex on a majority of three primaries, ${over}`, key, ...three },
+  { name: "redis-semaphore-permits", summary: `redis-semaphore's Semaphore of two permits, ${over}`, ...semaphore },
   {
-    name: "redis-semaphore-3",
-    summary: `redis-semaphore's RedlockMutex on a majority of three primaries, over ioredis ${installed("ioredis")}`,
-    ...common,
-    primaries: 3,
-    quorum: 2,
-    reaches: ["address", "sentinels"],
+    name: "redis-semaphore-permits-3",
+    summary: `redis-semaphore's RedlockSemaphore of two permits on a majority of three primaries, ${over}`,
+    ...semaphore,
+    ...three,
   },
-  {
-    name: "redis-semaphore-permits",
-    summary: `redis-semaphore's Semaphore of ${permits} permits, over ioredis ${installed("ioredis")}`,
-    ...common,
-    claims: { ...common.claims, permits },
-    key: "semaphore:{name}",
-    holder: "none",
-  },
-];
+].map((d) => ({ ...common, ...d }));
 
 // Opens the lock that a hello names. It is connected when the promise resolves.
 export async function open(hello) {
-  const { primaries = 1, claims } = descriptions.find((d) => d.name === hello.lock);
+  const { primaries = 1 } = descriptions.find((d) => d.name === hello.lock);
   const scale = hello.redis.time_scale ?? 1;
   const clients = await connect(hello.redis, scale, primaries);
   const defaults = {
@@ -51,23 +53,18 @@ export async function open(hello) {
   };
   return {
     version: common.version,
-    owner: (name, lost) => new SemaphoreLock((o) => make(clients, name, claims.permits, { ...defaults, ...o }), defaults.lockTimeout, lost),
+    owner: (name, lost) => new SemaphoreLock((o) => makers[hello.lock](clients, name, { ...defaults, ...o }), defaults.lockTimeout, lost),
     async disconnect() {
       for (const c of clients) c.disconnect();
     },
   };
 }
 
-function make(clients, name, limit, options) {
-  if (limit) return new Semaphore(clients[0], name, limit, options);
-  return clients.length > 1 ? new RedlockMutex(clients, name, options) : new Mutex(clients[0], name, options);
-}
-
 class SemaphoreLock {
   #make;
   #lease;
   #lost; // is called when the mutex tells of its loss
-  #mutex; // that was acquired last, until it is released
+  #mutex; // or the semaphore that was acquired last, until it is released
 
   constructor(make, lease, lost) {
     this.#make = make;

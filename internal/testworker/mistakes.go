@@ -23,6 +23,7 @@ type mistake struct {
 
 // mistakes are the known ones, by name.
 var mistakes = map[string]mistake{
+	Semaphore:     {describe: semaphore},
 	"banner":      {first: "Welcome to golock 1.0"},
 	"mute":        {request: on("describe", drop)},
 	"odd-name":    {describe: func(d *locks.Description) { d.Name = "Go Lock" }},

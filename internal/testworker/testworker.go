@@ -1,5 +1,5 @@
-// Package testworker is a client process for tests. It has the reference lock,
-// and follows the worker protocol or breaks it in one way.
+// Package testworker is a client process for tests. It has the reference lock, or a
+// semaphore, and follows the worker protocol or breaks it in one way.
 package testworker
 
 import (
@@ -15,6 +15,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/internal/adapter"
+	"github.com/holdfast-go/holdfast/internal/textbook"
 	"github.com/holdfast-go/holdfast/lock"
 	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
@@ -30,6 +31,18 @@ func description() locks.Description {
 			LostSign: true, Fencing: true, TakesBack: true, Messages: true,
 		},
 		RenewEvery: 0.34, HandoffNS: int64(time.Second), Keeps: []string{"holdfast_lock_token:{{name}}"},
+	}
+}
+
+// Semaphore is the name of the worker's semaphore, which it has with the mistake of the
+// same name. The semaphore is right.
+const Semaphore = "semaphore"
+
+func semaphore(d *locks.Description) {
+	*d = locks.Description{
+		Name: Semaphore, Version: "1.0", Summary: "a semaphore of three permits",
+		Claims:    history.Claims{Waits: true, Cancels: true, Lease: true, Explicit: true, Permits: 3},
+		HandoffNS: int64(100 * time.Millisecond),
 	}
 }
 
@@ -101,6 +114,9 @@ func relay(from io.Reader, to io.Writer, edit func(line) []line) {
 
 func open(h adapter.Hello) (adapter.Lock, error) {
 	rdb := h.Redis.Client(1)
+	if h.Lock == Semaphore {
+		return permits{opened{rdb: rdb, id: h.Process}, textbook.Options{Lease: time.Duration(h.LeaseNS), Permits: 3}}, nil
+	}
 	poll := h.Redis.Scaled(time.Second)
 	if h.PollNS > 0 {
 		poll = time.Duration(h.PollNS)
@@ -119,3 +135,14 @@ type opened struct {
 func (o opened) Locker(name, thread string) (lock.Locker, error) { return o.NewLock(name, thread), nil }
 func (o opened) Identity(thread string) string                   { return o.id + ":" + thread }
 func (o opened) Disconnect() error                               { return o.rdb.Close() }
+
+// permits are those of an open semaphore.
+type permits struct {
+	opened
+	options textbook.Options
+}
+
+func (p permits) Locker(name, thread string) (lock.Locker, error) {
+	return textbook.NewSemaphoreZSet(p.rdb, name, p.Identity(thread), p.options), nil
+}
+func (p permits) Close() error { return nil }

@@ -1,7 +1,6 @@
 package conform
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"sync"
@@ -19,7 +18,9 @@ type check struct {
 	essential bool
 	// looks says that it looks at keys of Redis.
 	looks bool
-	try   func(*trial)
+	// crowded says that others have all permits of a semaphore but one.
+	crowded bool
+	try     func(*trial)
 }
 
 func (o Options) choose(checks []check) []check {
@@ -37,16 +38,8 @@ func Names() []string {
 // lacking is the first claim that a check needs and the lock does not make, ""
 // for none.
 func (c check) lacking(d locks.Description) string {
-	claims := map[string]bool{}
-	text, err := json.Marshal(d.Claims)
-	if err == nil {
-		err = json.Unmarshal(text, &claims)
-	}
-	if err != nil {
-		panic(err) // claims are a struct of bools
-	}
 	for _, n := range c.needs {
-		if !claims[n] {
+		if !d.Claims.Has(n) {
 			return n
 		}
 	}
@@ -89,7 +82,11 @@ func (s *stage) one(c check) (r Result) {
 			panic(p)
 		}
 	}()
+	if c.crowded {
+		t.crowd()
+	}
 	c.try(t)
+	t.disperse()
 	return r
 }
 

@@ -95,6 +95,17 @@ func TestConforming(t *testing.T) {
 	t.Logf("it takes %s", time.Since(began))
 }
 
+// A semaphore passes as well, and a check that needs a held lock finds all permits taken.
+func TestSemaphore(t *testing.T) {
+	r := checked(t, testworker.Semaphore, Options{Lease: time.Second})
+	if names, failed := those(r, Failed); len(names) > 0 {
+		t.Error(failed)
+	}
+	if names, _ := those(r, OK); !slices.Contains(names, "busy") || !slices.Contains(names, "waits") {
+		t.Errorf("ok: %v", names)
+	}
+}
+
 // Every mistake is found by the check that is about it, and by no other that could have
 // been carried out; the reason names the adapter's mistake.
 func TestMistakes(t *testing.T) {

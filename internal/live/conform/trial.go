@@ -20,6 +20,7 @@ type trial struct {
 	name   string    // of the lock that is only this trial's
 	remark string    // worth knowing about a success
 	extras []*player // processes of this trial alone
+	others []string  // threads of the first process that have permits
 }
 
 type message map[string]any
@@ -147,6 +148,27 @@ func (t *trial) giveBack(p *player, thread string) {
 	if a := t.ask(p, t.owner("release", thread, nil)); !a.OK || a.Count != 0 {
 		t.fail("the release of a lock that thread %s holds once is answered with %s", thread, a)
 	}
+}
+
+// crowd takes all permits of a semaphore but one, for longer than the trial takes.
+func (t *trial) crowd() {
+	var long message
+	if t.lock.Claims.Explicit {
+		long = message{"lease_ns": 20 * t.opts.Lease.Nanoseconds()}
+	}
+	for i := 1; i < t.lock.Claims.Permits; i++ {
+		thread := fmt.Sprint(100 + i)
+		t.take(t.first(), thread, long)
+		t.others = append(t.others, thread)
+	}
+}
+
+// disperse gives back what crowd has taken.
+func (t *trial) disperse() {
+	for _, thread := range t.others {
+		t.giveBack(t.first(), thread)
+	}
+	t.others = nil
 }
 
 // refused fails the trial unless a single try returns that the lock is busy.

@@ -149,6 +149,7 @@ func tryTakesBack(t *trial) {
 		t.fail("an acquire of a lock that another owner holds is answered with %s", end)
 	}
 	t.giveBack(a, "1")
+	t.disperse()
 	t.cleared()
 }
 

@@ -87,7 +87,7 @@ final class Ensemble implements Locks.Opened {
     }
 
     @Override
-    public Owner owner(String lock, long thread) {
+    public Owner owner(String lock, long thread, boolean shared) {
         CuratorOwner o = make(lock, thread);
         if (o instanceof MutexOwner) { // a latch has a listener of its own
             owners.add(o);

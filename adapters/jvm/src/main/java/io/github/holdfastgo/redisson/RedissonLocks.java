@@ -55,9 +55,9 @@ final class RedissonLocks implements Locks {
         }
 
         @Override
-        public Owner owner(String lock, long thread) {
+        public Owner owner(String lock, long thread, boolean shared) {
             long watchdogNs = TimeUnit.MILLISECONDS.toNanos(clients.get(0).getConfig().getLockWatchdogTimeout());
-            return new RedissonOwner(lock, thread, kind.open(clients, lock), kind, watchdogNs);
+            return new RedissonOwner(lock, thread, kind.open(clients, lock, shared), kind, watchdogNs);
         }
 
         @Override

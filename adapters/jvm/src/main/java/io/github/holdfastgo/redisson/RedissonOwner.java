@@ -22,12 +22,13 @@ final class RedissonOwner extends Owner {
 
     @Override
     protected Grant take(Request r) throws InterruptedException {
-        boolean watched = r.leaseNs() == 0;
-        long token = lock.take(millis(r.waitNs()), watched ? -1 : millis(r.leaseNs()));
+        boolean watched = r.leaseNs() == 0 && kind.renewed();
+        long leaseNs = r.leaseNs() == 0 ? watchdogNs : r.leaseNs();
+        long token = lock.take(millis(r.waitNs()), watched ? -1 : millis(leaseNs));
         if (token == Taking.BUSY) {
             return null;
         }
-        return new Grant(token == Taking.NO_TOKEN ? 0 : token, watched ? watchdogNs : r.leaseNs(), watched);
+        return new Grant(token == Taking.NO_TOKEN ? 0 : token, kind.leases() ? leaseNs : 0, watched);
     }
 
     @Override

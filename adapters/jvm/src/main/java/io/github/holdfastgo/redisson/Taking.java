@@ -1,8 +1,11 @@
 package io.github.holdfastgo.redisson;
 
+import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import org.redisson.api.RFencedLock;
 import org.redisson.api.RLock;
+import org.redisson.api.RPermitExpirableSemaphore;
+import org.redisson.api.RSemaphore;
 
 /** A lock as the worker uses it, by those of Redisson's methods that wait and can be interrupted. */
 interface Taking {
@@ -69,6 +72,69 @@ interface Taking {
             @Override
             public int count() {
                 return plain.count();
+            }
+        };
+    }
+
+    /** The permits of a semaphore. Each owner sets their number before its first acquire, and the first one counts. */
+    static Taking of(RSemaphore semaphore, int permits) {
+        return new Taking() {
+            private boolean set;
+
+            @Override
+            public long take(long waitMs, long leaseMs) throws InterruptedException {
+                if (!set) {
+                    semaphore.trySetPermits(permits);
+                    set = true;
+                }
+                if (waitMs < 0) {
+                    semaphore.acquire();
+                    return NO_TOKEN;
+                }
+                return semaphore.tryAcquire(Duration.ofMillis(waitMs)) ? NO_TOKEN : BUSY;
+            }
+
+            @Override
+            public void giveBack() {
+                semaphore.release();
+            }
+
+            @Override
+            public int count() {
+                throw new UnsupportedOperationException("a semaphore has no owners");
+            }
+        };
+    }
+
+    /** The same with permits that have an id, and a lease for each. */
+    static Taking of(RPermitExpirableSemaphore semaphore, int permits) {
+        return new Taking() {
+            private boolean set;
+            private String permit; // null for none
+
+            @Override
+            public long take(long waitMs, long leaseMs) throws InterruptedException {
+                if (!set) {
+                    semaphore.trySetPermits(permits);
+                    set = true;
+                }
+                permit = waitMs < 0
+                        ? semaphore.acquire(leaseMs, TimeUnit.MILLISECONDS)
+                        : semaphore.tryAcquire(waitMs, leaseMs, TimeUnit.MILLISECONDS);
+                return permit == null ? BUSY : NO_TOKEN;
+            }
+
+            @Override
+            public void giveBack() {
+                if (permit == null || !semaphore.tryRelease(permit)) {
+                    throw new IllegalMonitorStateException("tryRelease returned false for the permit " + permit);
+                }
+                permit = null;
+            }
+
+            @Override
+            public int count() {
+                throw new UnsupportedOperationException("a permit has no owner");
             }
         };
     }

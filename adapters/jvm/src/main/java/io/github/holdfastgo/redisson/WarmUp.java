@@ -30,19 +30,25 @@ final class WarmUp {
     /** Takes a lock of a name that nobody else has, has another owner wait until it expires, and rehearses requests. */
     static void of(Kind kind, List<RedissonClient> clients, Locks.Opened opened, String process) {
         String name = "holdfast-warm-up-" + process;
-        take(kind.open(clients, name), 0, LEASE_MS);
+        Taking first = kind.open(clients, name, false);
+        for (int i = 0; i < (kind.isSemaphore() ? Kind.PERMITS : 1); i++) {
+            take(first, 0, LEASE_MS);
+        }
         // Of its own: one that has been given a lease keeps it as its default until it is unlocked.
-        Taking lock = kind.open(clients, name);
+        Taking lock = kind.open(clients, name, false);
         Thread other = new Thread(() -> {
             if (take(lock, WAIT_MS, HELD_MS) != Taking.BUSY) {
                 lock.giveBack();
             }
         }, "holdfast-warm-up");
         other.start();
+        if (!kind.leases()) {
+            first.giveBack();
+        }
         Leftovers.await(List.of(other), 2 * WAIT_MS);
         Rehearsal.of(opened, name, TimeUnit.MILLISECONDS.toNanos(HELD_MS), ROUNDS);
-        if (kind == Kind.FENCED) {
-            clients.get(0).getKeys().delete(Kind.tokenKey(name));
+        if (!kind.keeps(name).isEmpty()) {
+            clients.get(0).getKeys().delete(kind.keeps(name).toArray(String[]::new));
         }
     }
 

@@ -190,7 +190,9 @@ public abstract class Owner extends Thread {
         if (g.token() != 0) {
             a.addProperty("token", g.token());
         }
-        a.addProperty("lease_ns", g.leaseNs());
+        if (g.leaseNs() != 0) {
+            a.addProperty("lease_ns", g.leaseNs());
+        }
         if (g.renewed()) {
             a.addProperty("renewed", true);
         }

@@ -108,7 +108,7 @@ final class Registry implements Locks.Opened {
     }
 
     @Override
-    public Owner owner(String lock, long thread) {
+    public Owner owner(String lock, long thread, boolean shared) {
         return new SpringOwner(lock, thread, registry.obtain(lock), lease, id.equals(SpringLocks.RENEWED));
     }
 
