@@ -83,7 +83,7 @@ var clockedLocks = []struct {
 	}},
 }
 
-// A claim of synchronized clocks excuses no more than it says: the clocks differ by that much,
+// A claim of synchronized clocks excuses no more than it says. The clocks differ by that much,
 // and a lock that does not bear it fails.
 func TestAClaimOfSynchronizedClocksIsTried(t *testing.T) {
 	logging.Disable()
