@@ -21,7 +21,7 @@ var _ = register(Kind{
 	Summary: "a server's clock jumps forward (leases end early) or back (they end late), or a client's wall clock jumps",
 	Target:  "node",
 	Clients: true,
-	Params:  []Param{{Name: "by"}},
+	Params:  []Param{{Name: "by"}, {Name: "mode", Words: []string{claimed}}},
 	Plural:  "clock jumps",
 	Traits: func(s Spec) history.Traits {
 		return history.Traits{Instant: true, MovesClock: !ofClients(s), MovesClientClock: ofClients(s), ClockJump: int64(s.By)}
@@ -37,7 +37,7 @@ var _ = register(Kind{
 	Sweep: &sweep{
 		Param: "clock-jump", Summary: "how far the clock jumps, in the clock-jump faults",
 		Noun: "a clock jump of %s", Label: "clock jump", Signed: true,
-		Set: func(s *Spec, by Duration) { s.By = by },
+		Set: func(s *Spec, by Duration) { s.By, s.Mode = by, "" },
 	},
 	Draw: func(d dice, s *Spec) {
 		s.By = d.Between(d.Lease()/4, 3*d.Lease())
@@ -64,6 +64,17 @@ var _ = register(Kind{
 		}), nil
 	},
 })
+
+// claimed is the mode of a clock-jump that goes no farther than the lock claims to bear. A
+// longer one would excuse whatever follows.
+const claimed = "claimed"
+
+func (s Spec) claimed(most time.Duration) Spec {
+	if s.Mode == claimed && most > 0 {
+		s.By = min(max(s.By, -Duration(most)), Duration(most))
+	}
+	return s
+}
 
 // clockDrift makes the clock of servers run fast or slow. At its end the clock
 // runs at true speed again, but keeps its error.

@@ -91,6 +91,7 @@ func (t task) planned() time.Time {
 func NewSchedule(specs []Spec, t Topology, seed uint64) (*Schedule, error) {
 	sc := &Schedule{wake: make(chan struct{}, 1), quit: make(chan struct{})}
 	for i, s := range specs {
+		s = s.claimed(t.Clocks)
 		own := mix(seed, uint64(i+1))
 		f, err := build(s, t, own)
 		if err != nil {

@@ -102,6 +102,9 @@ type Topology struct {
 	Groups   int // independent primaries
 	Replicas int // replicas of each primary
 	Cluster  bool
+	// Clocks is the longest time by which the clocks of clients may differ, as the lock
+	// claims; 0 without a claim.
+	Clocks time.Duration
 }
 
 // each strikes the parties in order. If one fails, it heals the earlier ones, so

@@ -2,6 +2,7 @@ package locktest
 
 import (
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/logging"
@@ -80,6 +81,21 @@ var clockedLocks = []struct {
 		{"scored-by-start", "exclusion", "client-clock-behind", ""},
 		{"ranked", "exclusion", "client-clock-behind", ""},
 	}},
+}
+
+// A claim of synchronized clocks excuses no more than it says. The clocks differ by that much,
+// and a lock that does not bear it fails.
+func TestAClaimOfSynchronizedClocksIsTried(t *testing.T) {
+	logging.Disable()
+	s, err := scenarios.Find("client-clock-jumps-while-waiting")
+	must.Succeed(t, err)
+	for mistake, violated := range map[string]bool{"end": true, "five-seconds-more": false} {
+		l := keptLock(mistake)
+		l.Claims.SynchronizedClocks = 5 * time.Second
+		if wrong, played := verdicts(t, l, s, 1); wrong["exclusion"] == "" == violated || !played {
+			t.Errorf("%s, played %v: %v", mistake, played, wrong)
+		}
+	}
 }
 
 // clockScenarios are those about the clock of a client.

@@ -14,6 +14,7 @@ func (s *Scenario) World(tested *locks.Lock) faults.Topology {
 	t := faults.Topology{
 		World: "sim", Clients: s.Topology.Clients, Groups: max(1, s.Topology.Groups, tested.Groups),
 		Replicas: s.Topology.Replicas, Cluster: s.onCluster(tested),
+		Clocks: tested.Claims.SynchronizedClocks,
 	}
 	if t.Cluster {
 		t.Groups = max(t.Groups, leastOfCluster)

@@ -16,7 +16,9 @@ func (srv *Server) config() string {
 	set("bind 127.0.0.1")
 	set("port %d", srv.port)
 	set("protected-mode yes")
-	set("bind-source-addr %s", srv.source)
+	if o := srv.world.opts; o.Replicas > 0 || o.Sentinel || o.Cluster { // the others tell it by its address; Redis 6.2 has no such option
+		set("bind-source-addr %s", srv.source)
+	}
 	set("daemonize no")
 	set(`logfile ""`) // to its output, which goes to a file together with what it says before that
 	if srv.sentinel {

@@ -29,6 +29,9 @@ func Carries(s *scenarios.Scenario, l *locks.Lock, b servers.Backend) (ok bool, 
 		return false, "it sends " + l.Sends[0] + ", which only newer servers know; --redis and --backend play on servers of your own"
 	}
 	n := needsOf(s, l)
+	if b.Program != "" && l.Server().Alone && (n.replicas || n.sentinels || s.Topology.Cluster) {
+		return false, l.Server().Name + " lacks the option bind-source-addr, by which the proxies tell its servers apart"
+	}
 	if g := l.ThirdParty; g != nil {
 		if n.sentinels && !g.CanReach(locks.ThroughSentinels) {
 			return false, "its client does not ask Sentinels"

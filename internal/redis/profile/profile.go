@@ -60,6 +60,9 @@ type Profile struct {
 	// Literal is the error for a script that names a key in another way than KEYS[1].
 	Literal string `yaml:"literal"`
 
+	// Alone: the live world starts no replicas and no cluster of it, which need the option
+	// bind-source-addr of Redis 7.0.
+	Alone bool `yaml:"alone"`
 	// Cluster: it is offered as a cluster only.
 	Cluster bool `yaml:"cluster"`
 	// Sharded: PUBLISH acts as SPUBLISH, and SUBSCRIBE as SSUBSCRIBE.
