@@ -38,11 +38,11 @@ func (t *trace) careful() bool {
 
 // whyOverlapInherent decides overlaps of exclusion.
 func (t *trace) whyOverlapInherent(p *contradiction) string {
-	if t.admitted() > t.room() {
-		return "" // so many owners can have such a quorum at once
-	}
 	if p.class == LeaseOutlived {
 		return t.whyOutlivedInherent(p)
+	}
+	if t.manyQuorums() != "" {
+		return ""
 	}
 	got, seen := t.grantOnServers(p.second)
 	if !seen {

@@ -57,11 +57,20 @@ func (t *trace) room() int { return t.claims.Capacity() / t.claims.Weight("") }
 // room for as many as the lock, and an owner needs a place on Quorum of them.
 func (t *trace) admitted() int { return t.claims.Nodes * t.room() / t.claims.Quorum }
 
+// manyQuorums says that more owners than the lock has room for can have a quorum each; "" if
+// they cannot.
+func (t *trace) manyQuorums() string {
+	if n := t.admitted(); n > t.room() {
+		return fmt.Sprintf("a hold needs %d of %d servers, so %d owners can have one each at once", t.claims.Quorum, t.claims.Nodes, n)
+	}
+	return ""
+}
+
 // judgeExclusion finds owners that all believed to hold a lock which has no room for so
 // many, and decides whose fault that is.
 func judgeExclusion(t *trace) Verdict {
-	if n := t.admitted(); n > t.room() {
-		return violation(0, nil, "a hold needs %d of %d servers, so %d owners can have one each at once", t.claims.Quorum, t.claims.Nodes, n)
+	if why := t.manyQuorums(); why != "" && t.room() == 1 {
+		return violation(0, nil, "%s", why)
 	}
 	var worst *contradiction
 	var longest int64
@@ -261,7 +270,11 @@ func (p *contradiction) verdict(t *trace) Verdict {
 		}
 		both = fmt.Sprintf("with %s, %d owners of %s", strings.Join(names, " and "), len(names)+2, english.Count(t.claims.Capacity(), "permit"))
 	}
-	v := violation(max(a.From, b.From), opIDs(ops...), "%s; %s held it for %s", words, both, long(p.length))
+	words = fmt.Sprintf("%s; %s held it for %s", words, both, long(p.length))
+	if why := t.manyQuorums(); why != "" {
+		words += "; " + why
+	}
+	v := violation(max(a.From, b.From), opIDs(ops...), "%s", words)
 	v.Class = p.class
 	if p.server {
 		v = byServers(v)

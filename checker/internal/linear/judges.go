@@ -30,7 +30,7 @@ const (
 
 // find says where operations that a judge found illegal became so.
 func (d *Decision) find(ops []Op, r Rules, j judge, deadline time.Time) {
-	if d.Outcome == Violated {
+	if d.Outcome == Violated && !d.settled {
 		d.At = firstIllegal(ops, r, j, deadline)
 	}
 }

@@ -19,11 +19,14 @@ const (
 // operations take effect until that one has, as few as possible first. The method is
 // just-in-time linearization; see Lowe, "Testing for linearizability" (2017).
 //
-// The first look keeps a few scenes: if one remains at the end, the history is legal. The
-// second look keeps all. It is exact within its bounds, and undecided beyond them.
+// The first look keeps a few scenes: if one remains at the end, the history is legal. Then
+// it counts the holds that were certainly there at once. The second look keeps all scenes. It is exact within its bounds, and undecided beyond them.
 func byRooms(ops []Op, r Rules, budget time.Duration) Ruling {
 	deadline := time.Now().Add(budget)
 	if v := followRooms(ops, r, true, deadline); v.Outcome == OutcomeOK {
+		return v
+	}
+	if v := tooManyCores(ops, r); v.Outcome == Violated {
 		return v
 	}
 	return followRooms(ops, r, false, deadline)

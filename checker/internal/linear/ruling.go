@@ -8,6 +8,7 @@ type Ruling struct {
 	Ops     []int64 // what proves it, or what keeps it open; at most MaxCause
 	Why     string  // one line; empty when OutcomeOK
 	At      int64   // when Violated: the return that nothing allows, 0 when not known
+	settled bool    // At is to stay: whether an earlier return is illegal is hard to tell
 }
 
 // MaxCause is the number of operations a ruling or a verdict names at most.
