@@ -13,6 +13,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/internal/gallery"
+	"github.com/holdfast-go/holdfast/internal/pages"
 	"github.com/holdfast-go/holdfast/internal/selftest"
 	"github.com/holdfast-go/holdfast/internal/suite"
 	"github.com/holdfast-go/holdfast/internal/terminal"
@@ -28,7 +29,7 @@ type galleryFlags struct {
 	seeds     int
 	runs      int
 	seed      uint64
-	format    string
+	output    outputFlags
 	pool      poolFlags
 }
 
@@ -84,7 +85,7 @@ holdfast itself; 130 interrupted.`,
 	c.Flags().IntVar(&f.seeds, "seeds", 10, "seeds after which a trial gives up")
 	c.Flags().IntVar(&f.runs, "runs", 2000, "with --explore: runs after which a trial gives up")
 	c.Flags().Uint64Var(&f.seed, "seed", 1, "the first seed")
-	formatFlag(c, &f.format, tableFormats, "what to print: text, json or markdown")
+	f.output.flags(c, "what to print", "")
 	f.pool.flags(c, 20*time.Second)
 	complete(c, "scenario", scenarios.Names())
 	return c
@@ -97,11 +98,13 @@ func (f galleryFlags) check(c *cobra.Command) error {
 		return usage("--exhaustive has no trials: only mutants, --format and the flags of workers go with it")
 	case f.explore && (given("scenario") || given("seeds")):
 		return usage("--explore draws its own scenarios: --scenario and --seeds do not go with it", "how long a trial looks is --runs")
+	case f.output.html != "" && (f.explore || f.exhaust):
+		return usage("--html does not go with --explore and --exhaustive: the page shows what kills a mutant in the catalogue")
 	case !f.explore && given("runs"):
 		return usage("--runs goes with --explore", "without it, how long a trial looks is --seeds")
 	}
 	return cmp.Or(between("--trials", f.trials, 1, 10_000), between("--seeds", f.seeds, 1, 1_000_000), between("--runs", f.runs, 1, selftest.FarApart),
-		seeds(f.seed, f.trials*max(f.seeds, selftest.FarApart)), f.pool.check())
+		seeds(f.seed, f.trials*max(f.seeds, selftest.FarApart)), f.pool.check(), f.output.check())
 }
 
 type mutantRecord interface {
@@ -132,7 +135,12 @@ func runGallery(c *cobra.Command, args []string, f galleryFlags) error {
 	} else if err != nil {
 		return err
 	}
-	if err := printDocument(c.OutOrStdout(), f.format, r); err != nil {
+	if p, ok := r.(rendered); ok {
+		err = f.output.print(c, p)
+	} else {
+		err = printDocument(c.OutOrStdout(), f.output.format, r)
+	}
+	if err != nil {
 		return err
 	}
 	return concludeGallery(c, r.Alive())
@@ -148,7 +156,8 @@ func (f galleryFlags) hunt(c *cobra.Command, args []string, mutants []gallery.Mu
 	for _, p := range list {
 		hunts.Scenarios = append(hunts.Scenarios, suite.Job{Scenario: p.Scenario.Name, File: p.File, Source: string(p.Text)})
 	}
-	return hunts.Play(c.Context(), f.pool.pool(), rounds(c.ErrOrStderr(), "playing"))
+	r, err := hunts.Play(c.Context(), f.pool.pool(), rounds(c.ErrOrStderr(), "playing"))
+	return pages.Gallery{TrackRecord: r}, err
 }
 
 // search plays drawn scenarios.

@@ -16,6 +16,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -118,7 +119,7 @@ func parseFlags(args []string, stderr io.Writer) (o options, format string, err 
 	f.BoolVar(&o.NoRuns, "no-runs", false, "every mutant meets the tests of the locks, and no run (implies --tests)")
 	shard := f.String("shard", "", "part `I/N` of the mutants")
 	f.StringVar(&o.Record, "out", "", "`directory` that keeps the results")
-	f.StringVar(&format, "format", "text", "what to print: text, json (a line for the counts, and one for each mutant that was not killed) or markdown")
+	f.StringVar(&format, "format", "text", "what to print: text, json (a line for the counts, and one for each mutant that was not killed), markdown or html")
 	f.IntVar(&o.Workers, "workers", runtime.NumCPU(), "worker processes")
 	f.DurationVar(&o.Stall, "stall", time.Minute, "processor time after which a run that does not end is given up")
 	if err := f.Parse(args); err != nil {
@@ -130,8 +131,8 @@ func parseFlags(args []string, stderr io.Writer) (o options, format string, err 
 	switch {
 	case f.NArg() > 0:
 		return o, "", fmt.Errorf("unknown argument %q", f.Arg(0))
-	case format != "text" && format != "json" && format != "markdown":
-		return o, "", fmt.Errorf("--format %s: must be text, json or markdown", format)
+	case !slices.Contains([]string{"text", "json", "markdown", "html"}, format):
+		return o, "", fmt.Errorf("--format %s: must be text, json, markdown or html", format)
 	case o.Workers < 1:
 		return o, "", fmt.Errorf("--workers %d: must be at least 1", o.Workers)
 	case o.Stall < time.Second:

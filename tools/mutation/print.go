@@ -7,6 +7,8 @@ import (
 	"text/tabwriter"
 
 	"github.com/holdfast-go/holdfast/internal/english"
+	"github.com/holdfast-go/holdfast/internal/pages"
+	"github.com/holdfast-go/holdfast/internal/version"
 )
 
 // print writes the report in a format.
@@ -16,8 +18,44 @@ func (r *report) print(w io.Writer, format string) error {
 		return r.json(w)
 	case "markdown":
 		return r.markdown(w)
+	case "html":
+		return r.page().HTML(w)
 	}
 	return r.text(w)
+}
+
+// page shows which files and rules have survivors. Equivalent mutants, and those that timed
+// out, count for nothing.
+func (r *report) page() pages.Detection {
+	d := pages.Detection{
+		Kind: "mutation", Asked: "Does Holdfast detect arbitrary mistakes in locks?", Command: r.Command, Version: version.Holdfast,
+		Answer: fmt.Sprintf("%d of %s detected, without equivalent ones: %s.", r.Killed+r.Tested, english.Count(r.Played, "mutant"), r.both()),
+		Title:  "Where mutants survive", Note: "How many mutants of a file are detected, by the rule that makes them.", Corner: "file",
+	}
+	for _, o := range r.Operators {
+		d.Columns = append(d.Columns, o.Name)
+	}
+	d.Columns = append(d.Columns, "all")
+	for _, f := range r.Files {
+		row := pages.DetectionRow{Name: f.Name, Cells: make([]pages.Detected, len(d.Columns))}
+		for _, m := range r.mutants {
+			if m.File != f.Name {
+				continue
+			}
+			for i, column := range d.Columns {
+				c := &row.Cells[i]
+				switch {
+				case column != m.Operator && i < len(r.Operators):
+				case m.Status == killed || m.Test != "":
+					c.By++
+				case m.Status != timedOut && m.Equivalent == "":
+					c.Missed++
+				}
+			}
+		}
+		d.Rows = append(d.Rows, row)
+	}
+	return d
 }
 
 // columns are the heads of a table of counts.
