@@ -38,10 +38,10 @@ func (t *trace) careful() bool {
 
 // whyOverlapInherent decides overlaps of exclusion.
 func (t *trace) whyOverlapInherent(p *contradiction) string {
-	if p.class == LeaseOutlived {
+	switch many := t.manyQuorums() != ""; {
+	case p.class == LeaseOutlived, many && p.class == "":
 		return t.whyOutlivedInherent(p)
-	}
-	if t.manyQuorums() != "" {
+	case many:
 		return ""
 	}
 	got, seen := t.grantOnServers(p.second)

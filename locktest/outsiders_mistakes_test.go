@@ -285,6 +285,9 @@ var outsiders = []struct {
 		{"clears", "exclusion", "contention", ""},
 		{"gives-back-the-oldest", "errors", "several-owners", ""},
 	}},
+	{quorumPermitsLock, []mistake{
+		{"majority", "exclusion", "uneven-network", ""},
+	}},
 	{unread(twoPermitsLock), []mistake{
 		{"one-more", "exclusion", "contention", ""},
 		{"never-cleaned", "cleanup", "holder-crash", ""},

@@ -38,6 +38,24 @@ func readersLock(mistake string) Lock {
 	return l
 }
 
+// quorumPermitsLock is a semaphore of two permits on all of three servers. With the mistake
+// "majority" it needs two of them, and lets three owners in.
+func quorumPermitsLock(mistake string) Lock {
+	l := roomLock(mistake)
+	l.Name, l.Claims.Permits, l.Primaries, l.Quorum, l.Handoff = "quorum-permits", 2, 3, 3, time.Second
+	if mistake == "majority" {
+		l.Quorum = 2
+	}
+	l.Open = onItsOwn(func(c *Client, on []*redis.Client, name, owner string) lock.Locker {
+		q := &room.Quorum{Needed: l.Quorum, Rand: c.Rand(name, owner)}
+		for _, rdb := range on {
+			q.Servers = append(q.Servers, &room.Room{Redis: rdb, Name: name, Owner: owner, Lease: c.Lease, Capacity: l.Claims.Permits})
+		}
+		return &Funcs{Acquire: q.Enter, Release: q.Leave, Until: q.Until}
+	})
+	return l
+}
+
 func roomLock(mistake string) Lock {
 	return Lock{
 		Claims: Claims{Waits: true, Lease: true, Cancels: true}, StoresOwner: true, Handoff: room.Poll, Reaches: reached,

@@ -120,11 +120,11 @@ func TestCatalogueShowsWhatItIsKnownFor(t *testing.T) {
 		violated []string // the locks, and no other that it is played with
 	}{
 		{"contention", checker.Exclusion, nil},
-		{"holder-crash", checker.Progress, []string{"setnx"}},
+		{"holder-crash", checker.Progress, []string{"setnx", "semaphore-list"}},
 		{"late-release", checker.Ownership, []string{"setnx-expire", "set-px"}},
-		{"failover-lost-write", checker.Exclusion, []string{"setnx", "setnx-expire", "set-px", "set-px-check", "set-px-watch", "set-px-lua", "set-px-renew", "reentrant", "fenced", "fair", "semaphore-zset", "read-write", "semaphore-counter", "getset", "semaphore-clock", "no-script"}},
-		{"failover-one-acked-of-two", checker.Exclusion, []string{"setnx", "setnx-expire", "set-px", "set-px-check", "set-px-watch", "set-px-lua", "set-px-renew", "reentrant", "reentrant-wait", "fenced", "fair", "semaphore-zset", "read-write", "semaphore-counter", "getset", "semaphore-clock", "no-script"}},
-		{"holder-pause", checker.Exclusion, []string{"setnx-expire", "set-px", "set-px-check", "set-px-watch", "set-px-lua", "set-px-renew", "reentrant", "reentrant-wait", "multi", "redlock", "fenced", "fair", "semaphore-zset", "read-write", "semaphore-counter", "getset", "semaphore-clock", "no-script"}},
+		{"failover-lost-write", checker.Exclusion, []string{"setnx", "setnx-expire", "set-px", "set-px-check", "set-px-watch", "set-px-lua", "set-px-renew", "reentrant", "fenced", "fair", "semaphore-zset", "read-write", "semaphore-counter", "getset", "semaphore-clock", "no-script", "semaphore-list"}},
+		{"failover-one-acked-of-two", checker.Exclusion, []string{"setnx", "setnx-expire", "set-px", "set-px-check", "set-px-watch", "set-px-lua", "set-px-renew", "reentrant", "reentrant-wait", "fenced", "fair", "semaphore-zset", "read-write", "semaphore-counter", "getset", "semaphore-clock", "no-script", "semaphore-list"}},
+		{"holder-pause", checker.Exclusion, []string{"setnx-expire", "set-px", "set-px-check", "set-px-watch", "set-px-lua", "set-px-renew", "reentrant", "reentrant-wait", "multi", "redlock", "fenced", "fair", "semaphore-zset", "read-write", "semaphore-counter", "getset", "semaphore-clock", "no-script", "semaphore-quorum"}},
 		{"fence-rollback", checker.Fencing, nil},
 		{"fence-rollback-clock-behind", checker.Fencing, []string{"fenced", "fair"}},
 		{"redlock-clock-jump", checker.Exclusion, []string{"redlock"}},

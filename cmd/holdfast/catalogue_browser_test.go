@@ -10,9 +10,9 @@ import (
 	"github.com/holdfast-go/holdfast/internal/suite"
 )
 
-// mostBytes is the largest report of the catalogue, in bytes. It has 1,770,000 of them with
-// 19 locks, and a new lock adds about 75,000. A page of 4 million takes two seconds to open.
-const mostBytes = 1_850_000
+// mostBytes is the largest report of the catalogue, in bytes. It has 1,960,000 of them with
+// 21 locks, and a new lock adds about 75,000. A page of 4 million takes two seconds to open.
+const mostBytes = 2_050_000
 
 // The report of the whole catalogue must be of use on a desk, on a phone, in the dark and
 // on paper. Nothing is wider than the window, every link leads somewhere, and the console
@@ -92,8 +92,8 @@ func inABrowser(t *testing.T, dir suite.Dir) {
 	if top < -0.1 || top > 1 {
 		t.Errorf("a link to the last run shows it %.2f windows away", top)
 	}
-	if n := p.Sheets(os.Getenv("HOLDFAST_REPORT_PDF")); n > 46 {
-		t.Errorf("printed, the report has %d pages; at most 46 are allowed", n)
+	if n := p.Sheets(os.Getenv("HOLDFAST_REPORT_PDF")); n > 48 {
+		t.Errorf("printed, the report has %d pages; at most 48 are allowed", n)
 	} else {
 		t.Logf("printed, the report has %d pages", n)
 	}

@@ -17,6 +17,7 @@ const c = "client-3:1"
 var semaphores = map[string]func(redis.UniversalClient, string, string, textbook.Options) lock.Locker{
 	"semaphore-zset":    textbook.NewSemaphoreZSet,
 	"semaphore-counter": textbook.NewSemaphoreCounter,
+	"semaphore-list":    textbook.NewSemaphoreList,
 }
 
 // onSemaphores runs f for every semaphore, with three owners of it.

@@ -15,6 +15,8 @@
 //	semaphore-zset     a sorted set of permits and the ends of their leases, in scripts
 //	semaphore-clock    semaphore-zset by the clocks of the clients
 //	semaphore-counter  INCR up to the limit, PEXPIRE at each grant, plain DECR
+//	semaphore-list     a list of tokens, LPOP to take one, RPUSH to give it back
+//	semaphore-quorum   semaphore-zset on most of several servers
 //
 // And a lock for readers and writers:
 //

@@ -82,6 +82,8 @@ var builtIn = []*Lock{
 	semaphoreClock(),
 	textbookLock("no-script", "SET NX PX with the owner's value, SET IFEQ PX to extend, DELIFEQ, without a script", true, textbook.NewNoScript).
 		sending("DELIFEQ", profile.SetIfEqual).like("set-px-lua", func(c *history.Claims) { c.Extends = true }),
+	semaphoreList(),
+	semaphoreQuorum(),
 }
 
 // getSet is a lock whose key shows the end of a hold, and not whose it is. The key of a dead

@@ -30,6 +30,27 @@ func semaphoreClock() *Lock {
 	return s.with(Habits{Scripts: true, Clock: true}).shows(textbook.PermitsOfZSet)
 }
 
+// semaphoreList is a semaphore whose free permits stay on the server.
+func semaphoreList() *Lock {
+	s := semaphore("semaphore-list", "a list of two tokens without a lease, LPOP to take one and RPUSH to give it back", false, textbook.NewSemaphoreList)
+	s.Keeps = func(name, key string) bool { return key == name || key == textbook.MadeSemaphore(name) }
+	return s
+}
+
+// semaphoreQuorum is a semaphore on several servers.
+func semaphoreQuorum() *Lock {
+	s := semaphore("semaphore-quorum", "semaphore-zset on a majority of three independent primaries", true, nil)
+	s.Groups, s.quorum = 3, 2
+	s.Open = func(e Environment) (Session, error) { return quorumSession{textbookSession{e, nil}}, nil }
+	return s.with(Habits{Scripts: true}).shows(textbook.PermitsOfZSet)
+}
+
+type quorumSession struct{ textbookSession }
+
+func (s quorumSession) Locker(name, thread string) lock.Locker {
+	return textbook.NewSemaphoreQuorum(s.env.Clients, name, s.Identity(thread), s.options(thread))
+}
+
 // readWrite is the textbook lock for readers and writers.
 func readWrite(name, summary string) *Lock {
 	s := textbookLock(name, summary, true, nil)

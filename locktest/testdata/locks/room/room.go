@@ -103,8 +103,7 @@ type Room struct {
 // Enter takes a hold of a weight, and waits for it until ctx ends. It then returns
 // [ErrFull].
 func (m *Room) Enter(ctx context.Context, weight int) error {
-	m.attempts++
-	m.value = fmt.Sprintf("%d:%s#%d", weight, m.Owner, m.attempts)
+	m.rename(weight)
 	wait, poll := ctx, Poll
 	switch m.Mistake {
 	case "long-poll":
@@ -140,6 +139,26 @@ func (m *Room) Enter(ctx context.Context, weight int) error {
 		}
 	}
 }
+
+// rename gives the next attempt a member of its own.
+func (m *Room) rename(weight int) {
+	m.attempts++
+	m.value = fmt.Sprintf("%d:%s#%d", weight, m.Owner, m.attempts)
+}
+
+// try asks once, under a new name.
+func (m *Room) try(ctx context.Context, weight int) error {
+	m.rename(weight)
+	switch granted, err := m.ask(ctx, weight); {
+	case err != nil:
+		return fmt.Errorf("%w: %w", ErrUnclear, err)
+	case !granted:
+		return ErrFull
+	}
+	return nil
+}
+
+func isUnclear(err error) bool { return errors.Is(err, ErrUnclear) }
 
 func (m *Room) ask(ctx context.Context, weight int) (bool, error) {
 	if m.Mistake == "check-then-put" {
