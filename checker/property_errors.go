@@ -369,10 +369,10 @@ func (j errorsJudge) nobodyElse(o *op) bool {
 	return !held && !j.othersAsk(o) && j.overlap(o.inv, o.ret, j.allow.settling, anyFault) == 0
 }
 
-// tookAnew finds the command of a release's client that took the free lock of one server
-// again while no acquire of its owner was open, after the hold had ended there and another
-// owner had been granted the lock. Nobody told the owner of that loss. A request of its
-// acquire that a fault held back is no new mistake.
+// tookAnew finds a command of a release's client that took the free lock of one server again.
+// Its hold had ended there, another owner had been granted the lock since, and no acquire
+// of its own was open. So the lock did not notify the owner of that loss. A request of the
+// acquire that a fault kept back is no such mistake.
 func (j errorsJudge) tookAnew(o *op) (*change, *op) {
 	grant := j.grantOf(o.owner, o.lock, o.inv)
 	if j.claims.Nodes > 1 || j.claims.Capacity() > 1 || grant == nil || o.own.ops.last(o.inv, isAcquire) != grant {

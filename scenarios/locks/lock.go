@@ -192,7 +192,7 @@ type Sharer interface {
 type Observer interface {
 	// Observer returns a function for a thread without a hold that asks who holds a lock.
 	// It names the holder by the value that the lock stores, or as [Session].Identity or
-	// the session's OwnerName does, and "" means that the lock is free.
+	// the session's OwnerName does. The result "" means that the lock is free.
 	Observer(name, thread string) func(context.Context) (holder string, err error)
 }
 
