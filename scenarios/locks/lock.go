@@ -169,6 +169,7 @@ type Habits struct {
 	Scripts bool // sends scripts by their hash
 	Looks   bool // reads the key before it deletes it
 	Clock   bool // asks for the time of its client
+	Chance  bool // lets in too many, without a fault, when requests arrive in some orders
 }
 
 // Session is a lock under test in one client process.

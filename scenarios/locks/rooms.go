@@ -42,7 +42,7 @@ func semaphoreQuorum() *Lock {
 	s := semaphore("semaphore-quorum", "semaphore-zset on a majority of three independent primaries", true, nil)
 	s.Groups, s.quorum = 3, 2
 	s.Open = func(e Environment) (Session, error) { return quorumSession{textbookSession{e, nil}}, nil }
-	return s.with(Habits{Scripts: true}).shows(textbook.PermitsOfZSet)
+	return s.with(Habits{Scripts: true, Chance: true}).shows(textbook.PermitsOfZSet)
 }
 
 type quorumSession struct{ textbookSession }
