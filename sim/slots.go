@@ -148,12 +148,12 @@ func (n *node) notePublished(cmd string, args []string) {
 // broadcast gives the published messages to the subscribers on the other nodes of a
 // cluster. It takes no time, and no fault of the network concerns it.
 func (s *session) broadcast() {
-	if s.multi {
+	if s.multi || len(s.published) == 0 { // as after almost every request
 		return
 	}
 	for _, name := range s.node.world.order {
 		other := s.node.world.nodes[name]
-		if other == s.node || len(s.published) == 0 {
+		if other == s.node {
 			continue
 		}
 		other.exec.Lock()

@@ -83,7 +83,8 @@ func (g Gallery) HTML(w io.Writer) error {
 		if all.By == 0 {
 			all.Missed = 1
 		}
-		d.Rows = append(d.Rows, DetectionRow{row.Name, append(row.Cells, all)})
+		row.Cells = append(row.Cells, all)
+		d.Rows = append(d.Rows, row)
 	}
 	return d.HTML(w)
 }

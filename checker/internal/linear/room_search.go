@@ -20,7 +20,8 @@ const (
 // just-in-time linearization; see Lowe, "Testing for linearizability" (2017).
 //
 // The first look keeps a few scenes: if one remains at the end, the history is legal. Then
-// it counts the holds that were certainly there at once. The second look keeps all scenes. It is exact within its bounds, and undecided beyond them.
+// it counts the holds that were certainly there at once. The second look keeps all scenes.
+// It is exact within its bounds, and undecided beyond them.
 func byRooms(ops []Op, r Rules, budget time.Duration) Ruling {
 	deadline := time.Now().Add(budget)
 	if v := followRooms(ops, r, true, deadline); v.Outcome == OutcomeOK {
