@@ -15,7 +15,8 @@ const (
 	// brisk suits locks that need all of several servers, and wait for each.
 	brisk = 0.5
 	// asWritten suits those in which a replica has to find its primary again: it tries
-	// once in a second. And it suits servers that may round to whole seconds.
+	// once in a second. And it suits servers that may round to whole seconds, and queues in
+	// which the place of a dead waiter has a lease of its own.
 	asWritten = 1
 	// unhurried suits scenarios in which Sentinels or the nodes of a cluster have to
 	// notice a death and to vote. That takes them up to three seconds.
@@ -35,7 +36,9 @@ func suitable(s *scenarios.Scenario, l *locks.Lock) float64 {
 	switch {
 	case s.Has(func(t history.Traits) bool { return t.Promotes }):
 		return unhurried
-	case l.Bundled() != nil, needsOf(s, l).replicas && s.Has(func(t history.Traits) bool { return t.StopsNode }):
+	case l.Bundled() != nil,
+		l.Claims.Fairness && s.Has(func(t history.Traits) bool { return t.EndsProcess }),
+		needsOf(s, l).replicas && s.Has(func(t history.Traits) bool { return t.StopsNode }):
 		return asWritten
 	case l.Groups > 1 && l.Terms(s.Setting()).Quorum == l.Groups:
 		return brisk
