@@ -211,7 +211,11 @@ func checkJudges(t *testing.T, c corpusCase) {
 		ops, _ := tr.lockOps(lock)
 		pinned := tr.pinToLog(ops)
 		for _, o := range [][]linear.Op{ops, pinned} {
-			fast, slow, search := linear.Fast(o, tr.rules(), time.Minute).Outcome, linear.Porcupine(o, tr.rules(), time.Minute), linear.Search(o, tr.rules(), time.Minute).Outcome
+			fast, slow := linear.Fast(o, tr.rules(), time.Minute).Outcome, linear.Porcupine(o, tr.rules(), time.Minute)
+			search := fast
+			if tr.claims.Capacity() == 1 { // the search of one holder
+				search = linear.Search(o, tr.rules(), time.Minute).Outcome
+			}
 			if fast == Unknown || fast != slow || fast != search {
 				t.Errorf("lock %s: fast %s, search alone %s, porcupine %s", lock, fast, search, slow)
 			}

@@ -166,14 +166,11 @@ func (f *forgiving) loosenHold(p *linear.Op) {
 // a server log it was lost when another was granted the lock, at the latest.
 func (t *trace) lossUntil(i int, by int64, end *op) lossOfHold {
 	l := t.lossOf(&t.beliefs[i], by)
-	if !l.lost() { // then, maybe: a late request may have put it on one more server since
-		if next := t.nextBelief(i, by); next != nil {
-			l = t.lossOf(&t.beliefs[i], next.From)
-		}
-	}
 	if !l.lost() {
 		if left := t.leftBehind(&t.beliefs[i], by); left.groups > 0 {
 			l = left
+		} else if next := t.nextBelief(i, by); next != nil { // a late request may have put it on one more server since
+			l = t.lossOf(&t.beliefs[i], next.From)
 		}
 	}
 	if len(t.changes) == 0 {

@@ -35,6 +35,9 @@ func judgeOwnership(t *trace) Verdict {
 		case c.ends():
 			what = "overwrote"
 		case c.Count < c.WasCount:
+			if t.permitRanOut(c) {
+				continue
+			}
 			what = "lowered"
 		case c.raises() && (c.TTL == -1 || c.TTL > c.WasTTL+t.allow.rounding):
 			what = "prolonged"
@@ -45,6 +48,30 @@ func judgeOwnership(t *trace) Verdict {
 			"%s %s the hold of %s on %s at %s with %s", c.By, what, c.was, c.Node, at(c.t), command(c))
 	}
 	return Verdict{Outcome: OutcomeOK}
+}
+
+// permitRanOut reports whether the lease of one of several permits was over when a command
+// took it away. Each has a lease of its own, and the time to live is that of the longest.
+func (t *trace) permitRanOut(c *change) bool {
+	if t.claims.Permits < 2 {
+		return false
+	}
+	over := 0
+	for _, b := range t.accountOf(ownerLock{c.was, c.lock}).changes.between(0, c.t-1) {
+		switch {
+		case b.Node != c.Node:
+		case b.grants() || b.ends():
+			over = 0
+			fallthrough
+		case b.takes():
+			if b.takes() && b.expires() <= plus(c.t, t.allow.rounding) {
+				over++
+			}
+		case b.Count < b.WasCount:
+			over--
+		}
+	}
+	return over > 0
 }
 
 func command(c *change) string {

@@ -138,7 +138,7 @@ func (j progressJudge) weightOnServer(s *span) int {
 	if o := j.grantOf(s.holder, s.lock, s.from); o != nil && j.claims.ReadWrite {
 		mode = o.args.Mode
 	}
-	return j.claims.Weight(mode)
+	return s.permits * j.claims.Weight(mode)
 }
 
 // countsUntil is when a hold on a server starts to count. Without a fault, a lock that was

@@ -65,6 +65,16 @@ type span struct {
 	holder            string
 	from, to          int64
 	led               int64 // since when the server is known to be a primary
+	permits           int   // the holder's, of a semaphore; otherwise 1
+}
+
+// permits are those that the holder of a change has on the server. Each acquire of a
+// semaphore is a permit of its own, and one of another lock is none.
+func (g *serverLog) permits(c *change) int {
+	if g.claims.Permits > 1 {
+		return max(c.Count, 1)
+	}
+	return 1
 }
 
 // byGroup holds a value for some of a lock's few groups of servers.
@@ -213,14 +223,19 @@ func (g *serverLog) indexSpans() {
 		if g.clockFault(c.group, g.endTime) {
 			h.expires = never
 		}
+		led := c.t
 		if h.span >= 0 {
 			if s := &g.spans[h.span]; s.replica && c.Role != "replica" {
 				s.replica, s.led = false, c.t
 			}
-			continue
+			if g.spans[h.span].permits == g.permits(c) {
+				continue
+			}
+			led = g.spans[h.span].led
+			closeAt(h, c.t)
 		}
 		h.span = len(g.spans)
-		g.spans = append(g.spans, span{c.lock, c.Node, c.group, c.Role == "replica", c.holder, c.t, never, c.t})
+		g.spans = append(g.spans, span{c.lock, c.Node, c.group, c.Role == "replica", c.holder, c.t, never, led, g.permits(c)})
 	}
 	for _, h := range places {
 		closeAt(h, never)

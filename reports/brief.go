@@ -169,7 +169,7 @@ func (d Document) drawPair(h *history.History, r, beside *results.Run) (pair []b
 		}
 	}
 	if breaks(r) {
-		add(h, r, "fails", false)
+		add(h, r, "breaks", false)
 	} else {
 		add(h, r, "holds", true)
 	}

@@ -103,7 +103,7 @@ func TestTheBriefIsWhole(t *testing.T) {
 	}
 	for _, want := range []string{
 		"<h1>reentrant violates exclusion in failover-lost-write</h1>", "<b>Claim.</b> exclusion: ", "<b>Verdict.</b> violated (contract broken), as the scenario argues.",
-		"<h2>reentrant fails</h2>", "<h2>multi survives, on the same axis of time</h2>", `class=promoted`, "<h2>Story</h2>", "Fault: ", "two holders from here on",
+		"<h2>reentrant breaks</h2>", "<h2>multi survives, on the same axis of time</h2>", `class=promoted`, "<h2>Story</h2>", "Fault: ", "two holders from here on",
 		"<h2>Why</h2>", "Why multi survives: ", "<h2>Remedy</h2>", "In this scenario multi holds.", "holdfast run failover-lost-write", "<code>" + hash + "</code>",
 	} {
 		if !strings.Contains(got, want) {

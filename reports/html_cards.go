@@ -56,7 +56,7 @@ func (p *pager) cardViews() []cardView {
 			v.Class = looks[harmMark(c.breaks[0].harm)].word
 			switch {
 			case len(own) == 0:
-				v.Class, verb = "inherent", "breaks as any lock with its claims would,"
+				v.Class, verb = "inherent", "breaks as any lock with the same promises would,"
 			case len(own) < len(broken):
 				some = fmt.Sprintf("; its own fault under %d", len(own))
 			}

@@ -188,7 +188,7 @@ func TestHeadline(t *testing.T) {
 	}
 }
 
-// The card of a lock tells its own faults from what any lock with its claims would do.
+// The card of a lock tells its own faults from what any lock with the same promises would do.
 func TestCardTellsWhoseFaultItIs(t *testing.T) {
 	lost := checker.Verdict{Outcome: checker.Violated, Class: checker.ContractBroken}
 	inherent := lost
@@ -196,8 +196,8 @@ func TestCardTellsWhoseFaultItIs(t *testing.T) {
 	for want, verdicts := range map[string][2]checker.Verdict{
 		"breaks under 2 hazards of 2; its own fault under 1":             {lost, inherent},
 		"breaks under 2 hazards of 2<":                                   {lost, lost},
-		"breaks as any lock with its claims would, under 2 hazards of 2": {inherent, inherent},
-		"breaks as any lock with its claims would, under 1 hazard of 2":  {inherent, {Outcome: checker.OutcomeOK}},
+		"breaks as any lock with the same promises would, under 2 hazards of 2": {inherent, inherent},
+		"breaks as any lock with the same promises would, under 1 hazard of 2":  {inherent, {Outcome: checker.OutcomeOK}},
 	} {
 		d := Document{Hazards: []string{"pause", "failover"}}
 		for i, v := range verdicts {

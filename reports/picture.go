@@ -105,7 +105,7 @@ func (s standing) words(of int, first bool) string {
 	case len(s.own) > 0:
 		out += fmt.Sprintf(" By its own fault it breaks under %s.", english.And(s.own))
 	case len(s.broken) > 0:
-		out += fmt.Sprintf(" Under %s it breaks as any lock with its claims would.", english.And(s.broken))
+		out += fmt.Sprintf(" Under %s it breaks as any lock with the same promises would.", english.And(s.broken))
 	}
 	return english.Clean(out)
 }
@@ -126,7 +126,7 @@ func (p *pager) pictureCell(k place) pictureCell {
 			says += "; its own fault"
 		} else {
 			c.Class, c.Symbol = "inherent", "◐"
-			says += "; so would any lock with its claims"
+			says += "; so would any lock with the same promises"
 		}
 		if ms := p.tally.overlap[k]; ms > 0 {
 			says += "; two holders for up to " + overlapNote(ms)

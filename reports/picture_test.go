@@ -21,7 +21,7 @@ func TestThePictureTellsWhatBreaks(t *testing.T) {
 	}
 	d.Results.Runs = append(d.Results.Runs, own, inherent, undecided, cardRun("pause-a", "best"), cardRun("clock-a", "best"))
 	got := newPager(nil, d).picture()
-	if strings.Join(got.Locks, " ") != "best own" || got.Answer != "best survives the most, 2 of 3 hazards. Under failover it breaks as any lock with its claims would." {
+	if strings.Join(got.Locks, " ") != "best own" || got.Answer != "best survives the most, 2 of 3 hazards. Under failover it breaks as any lock with the same promises would." {
 		t.Errorf("%q of %q", got.Answer, got.Locks)
 	}
 	for i, want := range [][2]string{{"inherent", "broken"}, {"ok", "unknown"}, {"ok", "skipped"}} {
@@ -29,7 +29,7 @@ func TestThePictureTellsWhatBreaks(t *testing.T) {
 			t.Errorf("%s: %+v, want %q", got.Rows[i].Hazard, cells, want)
 		}
 	}
-	const says = "best, failover: breaks in 1 of 1 scenario: two holders; so would any lock with its claims; two holders for up to 1.5 s"
+	const says = "best, failover: breaks in 1 of 1 scenario: two holders; so would any lock with the same promises; two holders for up to 1.5 s"
 	if c := got.Rows[0].Cells[0]; c.Says != says || c.Anchor != "failover-a/best" {
 		t.Errorf("%+v", c)
 	}

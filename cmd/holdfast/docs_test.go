@@ -94,7 +94,7 @@ func inWords(table string, res results.Results) string {
 				if r.Scenario != strings.TrimSpace(cells[1]) || r.Column() != strings.TrimSpace(columns[j]) {
 					continue
 				}
-				if cells[j] = " holds "; checker.HarmOf(r.Verdicts) != checker.NoHarm {
+				if cells[j] = " survives "; checker.HarmOf(r.Verdicts) != checker.NoHarm {
 					cells[j] = " **" + checker.HarmOf(r.Verdicts).String() + "** "
 				}
 			}
