@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/faults"
@@ -36,8 +37,15 @@ func verdictsOf(p checker.Property) []string {
 			words = append(words, info.Classes...)
 		}
 	}
+	for _, w := range words[1:] {
+		words = append(words, w+orOK)
+	}
 	return words
 }
+
+// orOK ends a verdict that a run need not show, because chance decides: who of several
+// owners comes first, or who reads and who writes.
+const orOK = " or ok"
 
 // Expected returns the expected verdict of a lock for each property, whether the
 // lock claims it or not. For a mutant it is that of the original. For a
@@ -61,7 +69,8 @@ func (s *Scenario) expectedOf(lock, name string) map[checker.Property]Expectatio
 			continue
 		}
 		for property, verdict := range e.Verdicts {
-			x := Expectation{Outcome: checker.Outcome(verdict), Because: e.Because, Defect: e.Defect}
+			verdict, either := strings.CutSuffix(verdict, orOK)
+			x := Expectation{Outcome: checker.Outcome(verdict), Because: e.Because, Defect: e.Defect, OrBetter: either}
 			if verdict == checker.ContractBroken || verdict == checker.LeaseOutlived {
 				x.Outcome, x.Class = checker.Violated, verdict
 			}

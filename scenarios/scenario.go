@@ -167,7 +167,7 @@ type Expect struct {
 	Locks []string `yaml:"locks" json:"locks"`
 	// Verdicts maps a property to "ok", "violated" or "unknown", or for
 	// exclusion to a class, "contract broken" or "lease outlived", which
-	// implies violated.
+	// implies violated. "violated or ok" leaves it to chance.
 	Verdicts map[string]string `yaml:"verdicts" json:"verdicts"`
 	Because  string            `yaml:"because" json:"because"`
 	// Defect is true if another lock with the same claims avoids the
