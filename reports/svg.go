@@ -20,7 +20,11 @@ import (
 type drawing struct {
 	b        strings.Builder
 	elements int
+	lines    []textLine
 }
+
+// textLine is the line of a text of a drawing, from x1 to x2.
+type textLine struct{ x1, x2, y float64 }
 
 func px(v float64) string {
 	v = math.Round(v*10) / 10
@@ -67,7 +71,27 @@ func (d *drawing) path(class, data, title string) {
 
 func (d *drawing) text(class string, x, y float64, text string) {
 	d.elements++
+	d.lines = append(d.lines, lineOf(class, x, y, text))
 	d.raw(`<text x=`, px(x), ` y=`, px(y), ` class=`, attribute(class), `>`, html.EscapeString(english.Clean(text)), "</text>\n")
+}
+
+// write draws a text unless it would cover another one. It reports whether it did. Lines ten
+// pixels apart do not touch.
+func (d *drawing) write(class string, x, y float64, text string) bool {
+	n := lineOf(class, x, y, text)
+	free := !slices.ContainsFunc(d.lines, func(o textLine) bool { return n.x1 < o.x2 && o.x1 < n.x2 && math.Abs(n.y-o.y) < 10 })
+	if free {
+		d.text(class, x, y, text)
+	}
+	return free
+}
+
+func lineOf(class string, x, y float64, text string) textLine {
+	w := textWidth(text)
+	if slices.Contains([]string{"tick", "halo", "nokey"}, class) { // the style sheet centres them
+		x -= w / 2
+	}
+	return textLine{x, x + w, y}
 }
 
 // attribute is a class name as the value of an attribute, in quotes if it needs them.

@@ -49,6 +49,7 @@ type timeline struct {
 	bottom    float64
 	faultRows labelRows
 	markRows  labelRows
+	names     []func() // of roles, after the labels of arrows
 }
 
 type lane struct {
@@ -247,6 +248,9 @@ func (t *timeline) body() string {
 		}
 	}
 	t.drawArrows()
+	for _, write := range t.names {
+		write()
+	}
 	if t.proof != nil {
 		t.drawBreaks()
 		t.drawMoments(moments)
@@ -320,7 +324,7 @@ func (t *timeline) caption() string {
 	var parts []string
 	if t.to < t.f.End-int64(1e6) || t.from > t.f.Begin+int64(1e6) {
 		idle := ""
-		if t.to >= t.lastBelief() {
+		if !slices.ContainsFunc(t.f.Beliefs, func(c checker.Belief) bool { return c.To > t.to }) {
 			idle = "; after that the run was idle"
 		}
 		parts = append(parts, fmt.Sprintf("Shown: %s to %s of %s%s.", history.At(t.from), history.At(t.to), history.At(t.f.End), idle))
@@ -345,12 +349,4 @@ func (t *timeline) caption() string {
 		parts = append(parts, "Details that no longer fit were left out.")
 	}
 	return strings.Join(parts, " ")
-}
-
-func (t *timeline) lastBelief() int64 {
-	var last int64
-	for i := range t.f.Beliefs {
-		last = max(last, t.f.Beliefs[i].To)
-	}
-	return last
 }

@@ -50,9 +50,7 @@ func (t *timeline) drawClient(l *lane) {
 		if t.shown(x.From, x.To) {
 			x1, x2 := t.x(x.From), t.x(x.To)
 			t.rect("paused", x1, l.bar()-2, x2-x1, l.barHeight()+4, fmt.Sprintf("%s is paused from %s, %s", l.label, history.At(x.From), length(x.To-x.From)))
-			if x2-x1 > 50 {
-				t.text("halo", (x1+x2)/2, l.bar()+13, "paused")
-			}
+			t.writeWithin(x1, x2, l.bar()+13, "paused")
 		}
 	}
 	t.drawOps(l)
@@ -236,9 +234,15 @@ func (t *timeline) drawDown(l *lane) {
 		}
 		x1, x2 := t.x(d.From), t.x(d.To)
 		t.rect("paused", x1, l.bar()-1, x2-x1, l.barHeight()+2, fmt.Sprintf("%s is down from %s, %s", l.label, history.At(d.From), length(d.To-d.From)))
-		if x2-x1 > 40 {
-			t.text("halo", (x1+x2)/2, l.bar()+12, "down")
-		}
+		t.writeWithin(x1, x2, l.bar()+12, "down")
+	}
+}
+
+// writeWithin writes the state of a process into the time that it lasts, in the middle or
+// at the end.
+func (t *timeline) writeWithin(x1, x2, y float64, state string) {
+	if w := textWidth(state); x2-x1 > w && !t.write("halo", (x1+x2)/2, y, state) {
+		t.write("halo", x2-w/2, y, state)
 	}
 }
 

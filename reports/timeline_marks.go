@@ -2,15 +2,13 @@ package reports
 
 import (
 	"cmp"
-
-	"github.com/holdfast-go/holdfast/checker/history"
-	"github.com/holdfast-go/holdfast/internal/english"
-	"github.com/holdfast-go/holdfast/internal/story"
-
 	"fmt"
 	"slices"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/checker/history"
+	"github.com/holdfast-go/holdfast/internal/english"
+	"github.com/holdfast-go/holdfast/internal/story"
 )
 
 // placed is a label in a row above the lanes.

@@ -115,36 +115,28 @@ func (t *timeline) drawLostArrow(a message, x, y1, y2 float64) {
 	end := min(x+26, t.right()-6)
 	stop := t.between(y1, y2, y1+(y2-y1)*0.78)
 	title := fmt.Sprintf("The reply of %s to %s at %s is lost: the caller does not learn what was done", english.Name(a.from), english.Name(a.to), history.At(a.sent))
-	label := "reply lost"
+	labels := []string{"reply lost"}
 	if a.kind == replication {
 		title = fmt.Sprintf("The lock of %s, granted on %s at %s, never reaches %s, which is promoted at %s",
 			t.f.Holder(a.grants), english.Name(a.from), history.At(a.sent), english.Name(a.to), history.At(a.arrived))
-		label = "never replicated"
+		labels = []string{"never replicated", "not copied", "lost"}
 	}
 	t.share(title, func() {
 		t.path("vanished", fmt.Sprintf("M%s %sL%s %s", px(x), px(y1), px(end), px(stop)), "")
 		t.path("vanishes", fmt.Sprintf("M%s %sl9 9m0 -9l-9 9", px(end-4.5), px(stop-4.5)), "")
 	})
-	left, w := end+9, textWidth(label)
-	// The label about the replica is on the other side.
-	fits := func() bool {
-		return left+w <= t.right() && (a.kind != replication || t.x(a.arrived) <= x || t.x(a.arrived) >= left+w+4) && t.x(a.arrived) != x
-	}
-	if !fits() {
-		left = end - w - 18
-	}
-	if left < timelineLeft && a.kind == replication {
-		for _, short := range []string{label, "not copied", "lost"} {
-			label, w, left = short, textWidth(short), end+9
-			if fits() {
-				break
-			}
+	known := t.x(a.arrived)
+	for _, label := range labels {
+		w := textWidth(label)
+		right, left := end+9, end-w-18
+		// The label about the replica is on the other side.
+		fits := right+w <= t.right() && known != x && (a.kind != replication || known < x || known >= right+w+4)
+		if fits && t.write("vanishlabel", right, stop+4, label) || left >= timelineLeft && t.write("vanishlabel", left, stop+4, label) {
+			return
 		}
 	}
-	if left < timelineLeft {
-		left = min(end+9, t.right()-w)
-	}
-	t.text("vanishlabel", left, stop+4, label)
+	last := labels[len(labels)-1]
+	t.write("vanishlabel", min(end+9, t.right()-textWidth(last)), stop+4, last)
 }
 
 // between is the height nearest to y that is between two others and below a bar. A label
@@ -205,7 +197,7 @@ func (t *timeline) drawReach(c *checker.Belief, y float64, until int64) {
 		t.path("leaseend", "M"+px(x-5)+" "+px(y-3)+"l5 3l-5 3", "")
 	}
 	if left := x - textWidth(label) - 8; left > t.x(until)+4 || end < c.To && end <= t.to {
-		t.text("leaselabel", left, y+4, label)
+		t.write("leaselabel", left, y+4, label)
 	}
 }
 
@@ -219,12 +211,8 @@ func (t *timeline) overlaps(c *checker.Belief) bool {
 	return slices.ContainsFunc(t.both, func(o checker.Overlap) bool { return o.A == c || o.B == c })
 }
 
-// tightRole is the least length of a time as a replica for its label to fit beside the
-// label of a lost replication.
-const tightRole = 170
-
-// drawRoles labels the bars of a server with its roles, primary or replica, and
-// marks a promotion.
+// drawRoles labels the bars of a server with its roles, primary or replica, and marks a
+// promotion. The name of a role leaves the room to the label of a lost replication.
 func (t *timeline) drawRoles(l *lane) {
 	if !l.roles { // the bar leaves no room above it, and the role never changes
 		return
@@ -253,12 +241,9 @@ func (t *timeline) drawRoles(l *lane) {
 		}
 		if !r.Primary && i+1 < len(all) { // its end, beside the next label
 			left = max(left, x2-textWidth(word)-10)
-			if x2-x1 < tightRole && all[i+1].Promoted { // the label says so, and the lost replication needs the room
-				continue
-			}
 		}
 		if left+textWidth(word) < x2 {
-			t.text("rolename", left, l.y+10, word)
+			t.names = append(t.names, func() { t.write("rolename", left, l.y+10, word) })
 		}
 	}
 }
@@ -280,27 +265,22 @@ func (t *timeline) drawNoKey(l *lane, from, to int64) {
 	if !l.roles || !held || x2-x1 < textWidth("no such key")+40 {
 		return
 	}
-	t.text("nokey", (x1+x2)/2, l.bar()+12, "no such key")
+	t.write("nokey", (x1+x2)/2, l.bar()+12, "no such key")
 }
 
 // spoken describes the picture for readers who cannot see it.
 func (t *timeline) spoken(r *results.Run) string {
-	clients, servers := 0, 0
+	clients := 0
 	for i := range t.lanes {
 		if t.lanes[i].node == "" {
 			clients++
-		} else {
-			servers++
 		}
 	}
-	words := fmt.Sprintf("Space-time diagram from %s to %s with %s and %s.", history.At(t.from), history.At(t.to), english.Count(clients, "owner"), english.Count(servers, "server lane"))
+	words := fmt.Sprintf("Space-time diagram from %s to %s with %s and %s.", history.At(t.from), history.At(t.to), english.Count(clients, "owner"), english.Count(len(t.lanes)-clients, "server lane"))
 	if r != nil {
 		words = english.Name(r.Column()) + ": " + words
 	}
-	for i, o := range t.both {
-		if i == 2 {
-			break
-		}
+	for _, o := range t.both[:min(2, len(t.both))] {
 		words += " " + t.overlapTitle(o) + "."
 	}
 	return words

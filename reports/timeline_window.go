@@ -105,11 +105,10 @@ func (t *timeline) narrow() {
 }
 
 func (t *timeline) beliefBefore(at int64) int {
-	i := 0
-	for j := range t.f.Beliefs {
-		if t.f.Beliefs[j].From <= at {
-			i = j
+	for i, c := range slices.Backward(t.f.Beliefs) {
+		if c.From <= at {
+			return i
 		}
 	}
-	return i
+	return 0
 }

@@ -1,13 +1,20 @@
 package main
 
 import (
+	"cmp"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/holdfast-go/holdfast/internal/browser"
+	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/internal/nightly"
 	"github.com/holdfast-go/holdfast/internal/suite"
+	"github.com/holdfast-go/holdfast/internal/suite/report"
+	"github.com/holdfast-go/holdfast/reports/results"
 )
 
 // mostBytes is the largest report of the catalogue, in bytes. With 21 locks it is almost as
@@ -96,5 +103,40 @@ func inABrowser(t *testing.T, dir suite.Dir) {
 		t.Errorf("printed, the report has %d pages; at most 48 are allowed", n)
 	} else {
 		t.Logf("printed, the report has %d pages", n)
+	}
+}
+
+// fullest is the number of scenarios that make test draws whole. make nightly draws all.
+const fullest = 12
+
+// No label covers another one in the fullest pictures: those of every lock in the scenarios
+// with the most events in a run. A page of one scenario draws all of its runs.
+func everyLabelIsReadable(t *testing.T, dir suite.Dir, res results.Results) {
+	runs, events := map[string][]results.Run{}, map[string]int{}
+	for _, r := range res.Runs {
+		h, err := suite.ReadHistory(dir.File(r.History))
+		must.Succeed(t, err)
+		runs[r.Scenario], events[r.Scenario] = append(runs[r.Scenario], r), max(events[r.Scenario], len(h.Events))
+	}
+	names := slices.SortedFunc(maps.Keys(events), func(a, b string) int {
+		return cmp.Or(cmp.Compare(events[b], events[a]), cmp.Compare(a, b))
+	})
+	if !nightly.On() {
+		names = names[:fullest]
+	}
+	for some := range slices.Chunk(names, fullest) { // a browser has five minutes
+		t.Run(strings.Join(some, "+"), func(t *testing.T) {
+			b := browser.Start(t)
+			for i, name := range some {
+				must.Succeed(t, report.Draw(dir, results.Results{Runs: runs[name]}))
+				v := browser.View{Width: []int{1400, 800, 400}[i%3]}
+				p := b.Open(dir.File("report.html"), v)
+				p.Eval(`document.querySelectorAll("details").forEach(d => d.open = true)`, nil)
+				for _, f := range p.Covered() {
+					t.Errorf("%s, %s: %s", name, v, f)
+				}
+				p.Close()
+			}
+		})
 	}
 }

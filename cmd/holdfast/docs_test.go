@@ -64,7 +64,10 @@ func TestTheMatrixIsWhatRunPrints(t *testing.T) {
 	if diff := cmp.Diff(table, inWords(table, res)); table == "" || diff != "" {
 		t.Errorf("README.md shows (-) something else than holdfast run found (+):\n%s", diff)
 	}
-	t.Run("the report in a browser", func(t *testing.T) { inABrowser(t, suite.Dir(filepath.Join(h.home, "run"))) })
+	t.Run("the report in a browser", func(t *testing.T) {
+		inABrowser(t, suite.Dir(filepath.Join(h.home, "run")))
+		everyLabelIsReadable(t, suite.Dir(filepath.Join(h.home, "run")), res)
+	})
 }
 
 // matrixOn splits a page into three parts: the text before the output of run,

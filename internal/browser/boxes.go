@@ -1,5 +1,7 @@
 package browser
 
+import "os"
+
 // boxes measures the lines of text of a page. Its value lists those that cover another
 // one or leave the page. Readers scroll a table on a narrow
 // screen only.
@@ -38,5 +40,29 @@ func (p *Page) Covered() []string {
 	p.b.t.Helper()
 	var found []string
 	p.Eval(boxes, &found)
+	return found
+}
+
+// axe is where make setup puts axe-core.
+const axe = "/usr/local/lib/node_modules/axe-core/axe.min.js"
+
+// Barriers lists what keeps readers out who see little, or nothing. It opens what the page
+// folds. Without axe-core it finds nothing, or fails the test if HOLDFAST_REQUIRE_AXE is set.
+func (p *Page) Barriers() []string {
+	p.b.t.Helper()
+	script, err := os.ReadFile(axe)
+	if err != nil && os.Getenv("HOLDFAST_REQUIRE_AXE") != "" {
+		p.b.t.Fatal(err)
+	} else if err != nil {
+		p.b.t.Log("no axe-core in " + axe + ": nobody looks for barriers in the page; make setup installs it")
+		return nil
+	}
+	p.Eval(string(script), nil)
+	var found []string
+	p.Eval(`(async () => {
+  for (const d of document.querySelectorAll("details")) d.open = true;
+  const {violations} = await axe.run(document, {resultTypes: ["violations"]});
+  return violations.map(v => v.id + ", " + v.nodes.length + " times: " + v.nodes[0].failureSummary + " " + v.nodes[0].html.slice(0, 200));
+})()`, &found)
 	return found
 }

@@ -140,6 +140,7 @@
     const scrubbed = $("picture").querySelector("input.moment"), moment = scrubbed && scrubbed.value;
     $("picture").innerHTML = answer.html; // escaped where it was made
     $("picture").querySelectorAll("figure").forEach(scrub);
+    $("picture").querySelectorAll("h4").forEach((h) => h.setAttribute("aria-level", "3")); // they follow the title
     const moments = [...$("picture").querySelectorAll("input.moment")]; // one axis of time, so one moment
     const move = (value, but) => moments.filter((m) => m !== but && m.value !== value).forEach((m) => {
       m.value = value;

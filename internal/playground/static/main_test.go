@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,9 +16,6 @@ import (
 	"github.com/holdfast-go/holdfast/internal/playground"
 	"github.com/holdfast-go/holdfast/internal/suite"
 )
-
-// axe is where make setup puts axe-core.
-const axe = "/usr/local/lib/node_modules/axe-core/axe.min.js"
 
 // Both pages must work as a visitor uses them: the one that is served, and the one that
 // has the simulator with it. Their numbers must be those of the command.
@@ -137,33 +135,10 @@ func use(t *testing.T, page http.Handler) {
 	if get(`document.getElementById("error").hidden`) != "true" {
 		t.Error("the error stays")
 	}
-	barriers(t, p)
-	barriers(t, q)
-	for _, e := range append(p.Errors(), q.Errors()...) {
+	for _, e := range slices.Concat(p.Barriers(), q.Barriers(), p.Errors(), q.Errors()) {
 		if !strings.Contains(e, "status of 400") { // what the browser says of the refusal above
 			t.Error(e)
 		}
-	}
-}
-
-// barriers looks for what keeps readers out who see little, or nothing.
-func barriers(t *testing.T, p *browser.Page) {
-	script, err := os.ReadFile(axe)
-	if err != nil && os.Getenv("HOLDFAST_REQUIRE_AXE") != "" {
-		t.Fatal(err)
-	} else if err != nil {
-		t.Log("no axe-core in " + axe + ": nobody looks for barriers in the page; make setup installs it")
-		return
-	}
-	p.Eval(string(script), nil)
-	var found []string
-	p.Eval(`(async () => {
-  for (const d of document.querySelectorAll("details")) d.open = true;
-  const {violations} = await axe.run(document, {resultTypes: ["violations"]});
-  return violations.filter((v) => ["serious", "critical"].includes(v.impact)).map((v) => v.id + ", " + v.nodes.length + " times: " + v.nodes[0].failureSummary + " " + v.nodes[0].html.slice(0, 200));
-})()`, &found)
-	for _, f := range found {
-		t.Error(f)
 	}
 }
 

@@ -2,7 +2,6 @@ package report_test
 
 import (
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -94,10 +93,7 @@ func TestTheReportIsUsed(t *testing.T) {
 // matrix is there without scrolling.
 func TestEveryTextIsReadable(t *testing.T) {
 	b := browser.Start(t)
-	page, dir, res := draw(t, "holder-pause lost-nested-reply failover-lost-write redlock-node-restart-delayed", "all")
-	about := filepath.Join(t.TempDir(), "brief.html")
-	must.Succeed(t, disk.File(about, func(w io.Writer) error { return report.DocumentOf(dir, res).Brief(w, "") }))
-	for _, file := range []string{page, about} {
+	for _, file := range pages(t, "holder-pause lost-nested-reply failover-lost-write redlock-node-restart-delayed majority-cut-at-acquire", "all") {
 		for _, width := range []int{1400, 800, 400} {
 			p := b.Open(file, browser.View{Width: width})
 			p.Eval(`document.querySelectorAll("details").forEach(d => d.open = true)`, nil)
@@ -109,39 +105,29 @@ func TestEveryTextIsReadable(t *testing.T) {
 	}
 }
 
-// axe is where make setup puts axe-core.
-const axe = "/usr/local/lib/node_modules/axe-core/axe.min.js"
-
 // Readers who see little, or nothing, must be able to use the pages.
 func TestThePagesAreAccessible(t *testing.T) {
-	script, err := os.ReadFile(axe)
-	if err != nil && os.Getenv("HOLDFAST_REQUIRE_AXE") != "" {
-		t.Fatal(err)
-	} else if err != nil {
-		t.Skip("no axe-core in " + axe + ": nobody looks for barriers in the pages; make setup installs it")
-	}
 	b := browser.Start(t)
 	scenarios, locks := "contention holder-pause failover-lost-write holder-crash", "set-px reentrant multi setnx"
 	if nightly.Every(2) != 1 { // the search takes a second for each run
 		scenarios, locks = "contention holder-pause failover-lost-write", "set-px reentrant"
 	}
-	page, dir, res := draw(t, scenarios, locks)
-	about := filepath.Join(t.TempDir(), "brief.html")
-	must.Succeed(t, disk.File(about, func(w io.Writer) error { return report.DocumentOf(dir, res).Brief(w, "") }))
-	for _, file := range []string{page, about} {
+	for _, file := range pages(t, scenarios, locks) {
 		for _, v := range []browser.View{{Width: 1400}, {Width: 1400, Dark: true}, {Width: 400}} {
 			p := b.Open(file, v)
-			p.Eval(string(script), nil)
-			var found []string
-			p.Eval(`(async () => {
-  for (const d of document.querySelectorAll("details")) d.open = true;
-  const {violations} = await axe.run(document, {resultTypes: ["violations"]});
-  return violations.filter(v => ["serious", "critical"].includes(v.impact)).map(v => v.id + ", " + v.nodes.length + " times: " + v.nodes[0].failureSummary + " " + v.nodes[0].html.slice(0, 200));
-})()`, &found)
-			for _, f := range found {
+			for _, f := range p.Barriers() {
 				t.Errorf("%s, %s: %s", filepath.Base(file), v, f)
 			}
 			p.Close()
 		}
 	}
+}
+
+// pages are the report of some runs, and the brief.
+func pages(t *testing.T, scenarios, locks string) []string {
+	t.Helper()
+	page, dir, res := draw(t, scenarios, locks)
+	brief := filepath.Join(t.TempDir(), "brief.html")
+	must.Succeed(t, disk.File(brief, func(w io.Writer) error { return report.DocumentOf(dir, res).Brief(w, "") }))
+	return []string{page, brief}
 }
