@@ -74,10 +74,14 @@ var _ = register(Kind{
 	},
 	New: func(s Spec, t Topology, _ uint64) (Fault, error) {
 		return strikeFunc(func(_ context.Context, w World) (string, func() error, error) {
-			group := groupOf(s.Target[0])
-			old := w.Primary(group)
-			if named := s.Target[0]; named != primaryName && named != old {
-				return "", nil, fmt.Errorf("%s is not the primary now: %s is", named, old)
+			group, old := groupOf(s.Target[0]), s.Target[0]
+			if old != primaryName && s.Traits().StopsNode {
+				w.Condemn(old) // before any question, which takes real servers a moment
+			}
+			if now := w.Primary(group); old == primaryName {
+				old = now
+			} else if now != old {
+				return "", nil, fmt.Errorf("%s is not the primary now: %s is", old, now)
 			}
 			to := s.To
 			for _, node := range append(members(t, group)[1:], members(t, group)[0]) {

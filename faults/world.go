@@ -44,6 +44,9 @@ type World interface {
 	// ones. StartNode starts it again, with its data or empty.
 	StopNode(node string) error
 	StartNode(node string, keepData bool) error
+	// Condemn makes a server dead for its clients until StopNode has killed it, in
+	// worlds in which that takes time.
+	Condemn(node string)
 	// Prefer selects the replica that takes over if its primary dies, for
 	// worlds in which the servers elect it.
 	Prefer(replica string) error

@@ -112,6 +112,7 @@ func (w *fakeWorld) MoveSlots(from, to string, keysFirst bool) (func() error, er
 	return func() error { return w.call("own", to) }, w.call("move", from, to, keysFirst)
 }
 
+func (w *fakeWorld) Condemn(string)        {}
 func (w *fakeWorld) Prefer(n string) error { return w.call("prefer", n) }
 
 func (w *fakeWorld) HandOver(n string) error {

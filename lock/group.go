@@ -295,7 +295,9 @@ func (g *Group) round(ctx context.Context, a Acquire, forever bool, end time.Tim
 	if g.any {
 		return g.roundOfAny(ctx, a)
 	}
-	if next := time.Now().Add(memberWait * time.Duration(len(g.members))); forever || a.Wait > 0 && next.Before(end) {
+	next := time.Now().Add(memberWait * time.Duration(len(g.members)))
+	more := forever || a.Wait > 0 && next.Before(end) // rounds may follow
+	if more {
 		end = next
 	}
 	holds = make([]*Hold, len(g.members))
@@ -306,6 +308,9 @@ func (g *Group) round(ctx context.Context, a Acquire, forever bool, end time.Tim
 			holds[i], err = m.Client.hold(ctx, m.Name, one, false, false)
 		}
 		if err != nil {
+			if more && ctx.Err() == nil && !time.Now().Before(end) {
+				err = ErrBusy // the time of the round ended it, and the member takes back what it may have got
+			}
 			err = fmt.Errorf("acquire member %d: %w", i, err)
 			return nil, 0, errors.Join(err, newGroupHold(ctx, g, holds).giveBack(ctx))
 		}

@@ -306,6 +306,20 @@ func TestFair_onlyIfAskedFor(t *testing.T) {
 	})
 }
 
+// The time of a round ends while a member is asked. The acquire has more time, and another
+// round gets the lock.
+func TestMultiLock_roundEndsDuringARequest(t *testing.T) {
+	inBubbles(t, 3, func(t *testing.T, s *servers) {
+		s.worlds[2].hung.Store(true)
+		time.AfterFunc(6*time.Second, func() { s.worlds[2].hung.Store(false) })
+		h := must[*lock.GroupHold](t)(lock.NewMultiLock(options(1), s.members()...).Acquire(t.Context(), lock.Wait(20*time.Second)))
+		if n := s.held(); n != 3 {
+			t.Errorf("%d members are held", n)
+		}
+		wantErr(t, "release", h.Release(t.Context()), nil)
+	})
+}
+
 // The context of an acquire ends. Its error is certain if all members have answered, and
 // unknown if one has not.
 func TestGroup_contextEnds(t *testing.T) {

@@ -129,6 +129,9 @@ func (w *World) StartNode(name string, keepData bool) error {
 	return w.onServer(name, func(n *node) error { return n.start(keepData) })
 }
 
+// Condemn does nothing: here a node dies at once.
+func (w *World) Condemn(string) {}
+
 // Prefer implements [faults.World]. Only faults promote in this world.
 func (w *World) Prefer(replica string) error {
 	_, err := w.node(replica)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -30,7 +31,9 @@ type read struct {
 	set    *redis.StringSliceCmd
 	zset   *redis.ZSliceCmd
 	stream *redis.Cmd         // whose fields keep their order
-	until  *redis.DurationCmd // since 1970
+	until  *redis.DurationCmd // since 1970; an error before Redis 7.0
+	left   *redis.DurationCmd // from now on
+	now    *redis.TimeCmd
 }
 
 // ask asks for a key in every way that a type of key needs.
@@ -38,8 +41,21 @@ func ask(ctx context.Context, p redis.Pipeliner, key string) read {
 	return read{
 		kind: p.Type(ctx, key), str: p.Get(ctx, key), hash: p.HGetAll(ctx, key), list: p.LRange(ctx, key, 0, -1),
 		set: p.SMembers(ctx, key), zset: p.ZRangeWithScores(ctx, key, 0, -1), stream: p.Do(ctx, "xrange", key, "-", "+"),
-		until: p.PExpireTime(ctx, key),
+		until: p.PExpireTime(ctx, key), left: p.PTTL(ctx, key), now: p.Time(ctx),
 	}
+}
+
+// expiry is when the key ends by itself, to the millisecond; zero for never.
+func (r read) expiry() (end time.Time, err error) {
+	if err = r.until.Err(); err == nil && r.until.Val() > 0 {
+		return time.UnixMilli(int64(r.until.Val() / time.Millisecond)), nil
+	}
+	if err != nil && strings.Contains(err.Error(), "unknown command") {
+		if err = errors.Join(r.left.Err(), r.now.Err()); r.left.Val() > 0 {
+			end = r.now.Val().Add(r.left.Val()).Truncate(time.Millisecond)
+		}
+	}
+	return end, err
 }
 
 func (r read) value() (v keyspace.Value, err error) {
@@ -62,18 +78,20 @@ func (r read) value() (v keyspace.Value, err error) {
 	case "stream":
 		v.Entries, err = entries(r.stream)
 	case "none", "":
-		return keyspace.Value{}, errors.Join(r.kind.Err(), r.until.Err())
+		_, err = r.expiry()
+		return keyspace.Value{}, errors.Join(r.kind.Err(), err)
 	default:
 		err = fmt.Errorf("cannot follow a key of the type %s", v.Type)
 	}
-	if err == nil && r.until.Val() > 0 {
-		v.ExpireAt = time.UnixMilli(int64(r.until.Val() / time.Millisecond))
+	end, unknown := r.expiry()
+	if err == nil {
+		v.ExpireAt = end
 	}
 	collection := v.Type != "string" && v.Type != "stream"
 	if errors.Is(err, redis.Nil) || err == nil && collection && len(v.Hash)+len(v.Items) == 0 {
 		return keyspace.Value{}, nil // gone since it was asked for its type
 	}
-	return v, errors.Join(err, r.until.Err())
+	return v, errors.Join(err, unknown)
 }
 
 func entries(c *redis.Cmd) ([]keyspace.Entry, error) {

@@ -34,6 +34,7 @@ type Link struct {
 	// moments, when not nil, gets the requests over the link. running is then set.
 	moments *Moments
 	running func() <-chan struct{}
+	killed  func() bool
 
 	requests own.Requests // that faults withhold
 	refusals own.Refusals // of new connections
@@ -80,8 +81,11 @@ func NewLink(l faults.Link, p *Parties) *Link {
 
 // Tap announces the requests over the link, and their replies. running returns a
 // channel that is closed when the process that now serves the node ends; it
-// returns nil while the node is down.
-func (l *Link) Tap(m *Moments, running func() <-chan struct{}) { l.moments, l.running = m, running }
+// returns nil while the node is down. killed reports whether that process is about to
+// be killed: then nothing reaches it or leaves it any more.
+func (l *Link) Tap(m *Moments, running func() <-chan struct{}, killed func() bool) {
+	l.moments, l.running, l.killed = m, running, killed
+}
 
 // join copies data between the two ends, through the toxics of the link. from is
 // the address that the server sees.
@@ -93,7 +97,7 @@ func (l *Link) join(dialler, server Conn, from string) {
 			p.abort()
 			return
 		}
-		p.tap = &tap{link: l.Link, moments: l.moments, running: l.running, process: process, conn: p.server, from: from, withheld: l.requests.Withheld, abort: p.abort}
+		p.tap = &tap{link: l.Link, moments: l.moments, running: l.running, killed: l.killed, process: process, conn: p.server, from: from, withheld: l.requests.Withheld, abort: p.abort}
 	}
 	l.mu.Lock()
 	if l.closed {

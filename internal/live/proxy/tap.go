@@ -27,6 +27,7 @@ type tap struct {
 	link     faults.Link
 	moments  *Moments
 	running  func() <-chan struct{} // see Link.Tap
+	killed   func() bool            // see Link.Tap
 	process  <-chan struct{}        // what it returned when the connection was opened
 	conn     *end
 	from     string                 // where the node sees the connection come from
@@ -64,6 +65,9 @@ var errLost = errors.New("the server died before its reply was sent")
 // Write forwards requests to the node, complete and one by one.
 func (t *tap) Write(b []byte) (int, error) {
 	for _, p := range t.requests.Split(b) {
+		if t.outlived() {
+			return 0, errLost
+		}
 		abandoned := t.received(command(p.Data))
 		_, err := t.conn.Write(p.Data)
 		if abandoned && err == nil {
@@ -74,6 +78,16 @@ func (t *tap) Write(b []byte) (int, error) {
 		}
 	}
 	return len(b), nil
+}
+
+// outlived waits for the end of a process that is being killed, and reports whether it
+// was. A killed process is dead at once for its clients, and takes a moment longer.
+func (t *tap) outlived() bool {
+	if !t.killed() {
+		return false
+	}
+	<-t.process
+	return true
 }
 
 // abandon reports whether the node's end must outlive the client's, because a
@@ -125,6 +139,8 @@ func (t *tap) received(command string) (abandoned bool) {
 func (t *tap) Read(b []byte) (int, error) {
 	for len(t.out) == 0 {
 		switch {
+		case len(t.frames) > 0 && t.outlived():
+			return 0, errLost
 		case len(t.frames) > 0:
 			t.out, t.frames = t.frames[0].Data, t.frames[1:]
 			t.executed(t.out)

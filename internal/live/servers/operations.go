@@ -34,6 +34,14 @@ func (s *Servers) Up(name string) bool {
 	return err == nil && srv.up()
 }
 
+// Condemn makes a server dead for its clients until [Servers.StopNode] has killed it:
+// nothing reaches it or leaves it any more.
+func (s *Servers) Condemn(name string) {
+	if srv, err := s.server(name); err == nil && srv.up() && srv.mayControl() == nil {
+		srv.killed.Store(true)
+	}
+}
+
 // StopNode kills a server, a node or a Sentinel: its connections break, and new
 // ones are rejected.
 func (s *Servers) StopNode(name string) error { return s.stop(name, syscall.SIGKILL) }
@@ -48,6 +56,10 @@ func (s *Servers) stop(name string, sig syscall.Signal) error {
 	}
 	if err != nil {
 		return err
+	}
+	if sig == syscall.SIGKILL {
+		srv.killed.Store(true)
+		defer srv.killed.Store(false)
 	}
 	srv.lastWords()
 	p, err := srv.signal(sig, true)
@@ -164,10 +176,21 @@ var asClient = login{"client", "any"}
 
 // Deny takes the right to commands from the user of all clients until allow.
 func (s *Servers) Deny(name string, commands []string) (allow func() error, err error) {
+	srv, err := s.node(name)
+	if err != nil {
+		return nil, err
+	}
+	known, err := srv.Client().Command(s.ctx).Result() // an older server refuses the name of a newer command
+	if err != nil {
+		return nil, srv.wrong(fmt.Errorf("list its commands: %w", err))
+	}
 	rights := func(sign string) []any {
 		words := []any{"ACL", "SETUSER", asClient.user}
 		for _, c := range commands {
-			words = append(words, sign+strings.ToLower(c))
+			c = strings.ToLower(c)
+			if whole, _, _ := strings.Cut(c, "|"); known[whole] != nil {
+				words = append(words, sign+c)
+			}
 		}
 		return words
 	}

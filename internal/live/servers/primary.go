@@ -155,7 +155,7 @@ func (s *Servers) replacing(replica string) (to, old *Server, err error) {
 // themselves; there it does nothing.
 func (s *Servers) Prefer(replica string) error {
 	to, old, err := s.replacing(replica)
-	if err == nil && s.opts.Sentinel {
+	if err == nil && s.opts.Sentinel && s.opts.Replicas > 1 { // one has no rival
 		err = s.prefer(s.ctx, to, old)
 	}
 	if err != nil {

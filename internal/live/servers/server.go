@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -38,6 +39,8 @@ type Server struct {
 	pairs    map[string][]*proxy.Listener // with two peers, the doors for each of the others
 	clock    *clock                       // with Options.Clocks, of nodes
 	external *place                       // of Backend.External; nil for a process of ours
+
+	killed atomic.Bool // it is about to be: clients take it for dead
 
 	mu        sync.Mutex
 	port, bus int

@@ -35,7 +35,7 @@ func (s *Servers) connect() error {
 		for c := 1; c <= s.opts.Clients; c++ {
 			l := s.addLink(party.Client(c), to.Name)
 			if s.moments != nil && !to.sentinel && s.bundled() == nil {
-				l.Tap(s.moments, to.ended)
+				l.Tap(s.moments, to.ended, to.killed.Load)
 			}
 		}
 	}
