@@ -105,7 +105,7 @@ func (s standing) words(of int, first bool) string {
 	case len(s.own) > 0:
 		out += fmt.Sprintf(" By its own fault it breaks under %s.", english.And(s.own))
 	case len(s.broken) > 0:
-		out += fmt.Sprintf(" Under %s it breaks as any lock with the same promises would.", english.And(s.broken))
+		out += fmt.Sprintf(" Under %s any lock with its promises breaks.", english.And(s.broken))
 	}
 	return english.Clean(out)
 }

@@ -21,7 +21,7 @@ func TestThePictureTellsWhatBreaks(t *testing.T) {
 	}
 	d.Results.Runs = append(d.Results.Runs, own, inherent, undecided, cardRun("pause-a", "best"), cardRun("clock-a", "best"))
 	got := newPager(nil, d).picture()
-	if strings.Join(got.Locks, " ") != "best own" || got.Answer != "best survives the most, 2 of 3 hazards. Under failover it breaks as any lock with the same promises would." {
+	if strings.Join(got.Locks, " ") != "best own" || got.Answer != "best survives the most, 2 of 3 hazards. Under failover any lock with its promises breaks." {
 		t.Errorf("%q of %q", got.Answer, got.Locks)
 	}
 	for i, want := range [][2]string{{"inherent", "broken"}, {"ok", "unknown"}, {"ok", "skipped"}} {
