@@ -246,8 +246,7 @@ func (g *Group) acquire(ctx context.Context, a Acquire, forever bool) (*GroupHol
 	if err := checkLease(cmp.Or(a.Lease, groupLeaseMin), groupLeaseMin); err != nil {
 		return nil, err
 	}
-	waits := forever || a.Wait > 0
-	end := time.Now().Add(a.Wait)
+	waits, end := forever || a.Wait > 0, time.Now().Add(a.Wait)
 	for {
 		holds, unsure, err := g.round(ctx, a, forever, end)
 		if err == nil {

@@ -10,6 +10,11 @@ require (
 )
 
 require (
+	github.com/anishathalye/porcupine v1.3.1 // indirect
+	github.com/go-json-experiment/json v1.27.2 // indirect
+)
+
+require (
 	filippo.io/edwards25519 v1.2.0 // indirect
 	github.com/Shopify/toxiproxy/v2 v2.12.0 // indirect
 	github.com/alicebob/miniredis/v2 v2.40.0 // indirect
@@ -17,6 +22,7 @@ require (
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/goccy/go-yaml v1.19.2 // indirect
 	github.com/gorilla/mux v1.8.1 // indirect
+	github.com/holdfast-go/holdfast/adapters v0.0.0
 	github.com/holdfast-go/holdfast/lock v0.1.0
 	github.com/jackc/pgpassfile v1.0.0 // indirect
 	github.com/jackc/pgservicefile v0.0.0-20240606120523-5a60cdf6a761 // indirect
@@ -43,3 +49,5 @@ require (
 replace github.com/holdfast-go/holdfast => ../..
 
 replace github.com/holdfast-go/holdfast/lock => ../../lock
+
+replace github.com/holdfast-go/holdfast/adapters => ..

@@ -16,8 +16,8 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
+	"github.com/holdfast-go/holdfast/adapters/process"
 	"github.com/holdfast-go/holdfast/internal/adapter/bundled"
-	"github.com/holdfast-go/holdfast/internal/live/processes"
 )
 
 // schema is where the table of the locks is. appUser asks for locks; admin is
@@ -141,7 +141,7 @@ func (s *mariadbServer) run(ctx context.Context, more ...string) error {
 	}
 	cmd := exec.Command(mariadbTool("mariadbd"), append(args, more...)...)
 	cmd.Dir = s.Data
-	if s.proc, err = processes.Launch(cmd, s.fails); err != nil {
+	if s.proc, err = process.Launch(cmd, s.fails); err != nil {
 		return err
 	}
 	return s.proc.Until(ctx, "start", s.db.PingContext)

@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 	"syscall"
 
+	"github.com/holdfast-go/holdfast/adapters/process"
 	"github.com/holdfast-go/holdfast/internal/adapter/bundled"
-	"github.com/holdfast-go/holdfast/internal/live/processes"
 )
 
 // member has the common part of the servers of both databases: the data of one directory.
@@ -14,7 +14,7 @@ type member struct {
 	bundled.Settings
 	dir   string
 	leads string // whom it follows; itself where it leads
-	proc  *processes.Program
+	proc  *process.Program
 	db    *sql.DB
 	fails chan error
 }

@@ -19,8 +19,8 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 	"golang.org/x/sys/unix"
 
+	"github.com/holdfast-go/holdfast/adapters/process"
 	"github.com/holdfast-go/holdfast/internal/adapter/bundled"
-	"github.com/holdfast-go/holdfast/internal/live/processes"
 )
 
 // superuser is whose servers they are, and who asks for locks.
@@ -149,7 +149,7 @@ func (s *postgresServer) run(ctx context.Context) error {
 		}
 		args = append(args, "-c", fmt.Sprintf("primary_conninfo=host=%s port=%s user=%s sslmode=disable application_name=%s", h, p, superuser, s.Name))
 	}
-	if s.proc, err = processes.Launch(s.command("postgres", args...), s.fails); err != nil {
+	if s.proc, err = process.Launch(s.command("postgres", args...), s.fails); err != nil {
 		return err
 	}
 	return s.proc.Until(ctx, "start", func(ctx context.Context) error {

@@ -8,12 +8,18 @@ require (
 )
 
 require (
+	github.com/anishathalye/porcupine v1.3.1 // indirect
+	github.com/go-json-experiment/json v1.27.2 // indirect
+)
+
+require (
 	github.com/Shopify/toxiproxy/v2 v2.12.0 // indirect
 	github.com/alicebob/miniredis/v2 v2.40.0 // indirect
 	github.com/beorn7/perks v1.0.1 // indirect
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/goccy/go-yaml v1.19.2 // indirect
 	github.com/gorilla/mux v1.8.1 // indirect
+	github.com/holdfast-go/holdfast/adapters v0.0.0
 	github.com/holdfast-go/holdfast/lock v0.1.0
 	github.com/klauspost/compress v1.17.11 // indirect
 	github.com/mattn/go-colorable v0.1.13 // indirect
@@ -36,3 +42,5 @@ require (
 replace github.com/holdfast-go/holdfast => ../..
 
 replace github.com/holdfast-go/holdfast/lock => ../../lock
+
+replace github.com/holdfast-go/holdfast/adapters => ..

@@ -17,8 +17,8 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/holdfast-go/holdfast/adapters/process"
 	"github.com/holdfast-go/holdfast/internal/adapter/bundled"
-	"github.com/holdfast-go/holdfast/internal/live/processes"
 )
 
 // tick is a tenth of ZooKeeper's default. A session lasts two ticks at least, a
@@ -29,7 +29,7 @@ const tick = 200 * time.Millisecond
 type member struct {
 	bundled.Settings
 	dir, conf string
-	proc      *processes.Program
+	proc      *process.Program
 	failed    chan error
 }
 
@@ -102,7 +102,7 @@ func (m *member) launch(ctx context.Context) error {
 		"-Dzookeeper.fastleader.maxNotificationInterval=500",
 		"-Dorg.slf4j.simpleLogger.defaultLogLevel=info", "-Dorg.slf4j.simpleLogger.log.org.apache.zookeeper.server.NIOServerCnxn=warn", "-cp", jar+":"+logger, "org.apache.zookeeper.server.quorum.QuorumPeerMain", m.conf)
 	cmd.Dir = m.dir
-	if m.proc, err = processes.Launch(cmd, m.failed); err != nil {
+	if m.proc, err = process.Launch(cmd, m.failed); err != nil {
 		return err
 	}
 	return m.proc.Until(ctx, "take part", func(ctx context.Context) error {

@@ -15,8 +15,8 @@ const (
 	// brisk suits locks that need all of several servers, and wait for each.
 	brisk = 0.5
 	// asWritten suits those in which a replica has to find its primary again: it tries
-	// once in a second. And it suits servers that may round to whole seconds, and queues in
-	// which the place of a dead waiter has a lease of its own.
+	// once in a second. And it suits servers that may round to whole seconds. In a queue, the
+	// place of a dead waiter has a lease of its own.
 	asWritten = 1
 	// unhurried suits scenarios in which Sentinels or the nodes of a cluster have to
 	// notice a death and to vote. That takes them up to three seconds.

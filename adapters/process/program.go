@@ -1,4 +1,5 @@
-package processes
+// Package process runs the server of an adapter that brings its own.
+package process
 
 import (
 	"context"
@@ -10,6 +11,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/holdfast-go/holdfast/internal/live/processes"
 )
 
 // Program is the process of a bundled server. It dies with this process. Its
@@ -25,7 +28,7 @@ type Program struct {
 // error to failed if the process ends without [Program.End].
 func Launch(cmd *exec.Cmd, failed chan<- error) (*Program, error) {
 	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
-	if err := Spawn(cmd); err != nil {
+	if err := processes.Spawn(cmd); err != nil {
 		return nil, fmt.Errorf("start %s: %w", filepath.Base(cmd.Path), err)
 	}
 	p := &Program{done: make(chan struct{}), cmd: cmd}
