@@ -225,6 +225,7 @@ func (j linearizableJudge) pinToLog(ops []linear.Op) []linear.Op {
 		}
 		if when, ok := j.carriedOut(o); ok {
 			p.Call, p.Return = when, when
+			p.Lease -= j.notedLate(o, when)
 			moved = true
 			if longer := j.extendedUntil(o) - plus(when, p.Lease); longer > 0 && !p.Renewed && p.Lease >= min(j.leaseOf(o), linear.Forever) { // no fault ended it
 				p.Lease, p.Asked = p.Lease+longer, p.Asked-longer // the owner may count from its first request
@@ -235,6 +236,17 @@ func (j linearizableJudge) pinToLog(ops []linear.Op) []linear.Op {
 		return nil
 	}
 	return pinned
+}
+
+// notedLate is the time by which a real server noted a grant after it ran: its time to live
+// is that much shorter than the lease.
+func (j linearizableJudge) notedLate(o *op, when int64) int64 {
+	for _, c := range o.own.changes.between(when, when) {
+		if late := o.args.Lease - c.TTL; c.takes() && 0 < late && late <= j.allow.machine {
+			return late
+		}
+	}
+	return 0
 }
 
 // carriedOut is when a server executed an operation: the only change by its client
