@@ -238,8 +238,8 @@ func (j linearizableJudge) pinToLog(ops []linear.Op) []linear.Op {
 	return pinned
 }
 
-// notedLate is the time by which a real server noted a grant after it ran: its time to live
-// is that much shorter than the lease.
+// notedLate is the time after which a real server noted a grant that had run. Its time to
+// live is that much shorter than the lease.
 func (j linearizableJudge) notedLate(o *op, when int64) int64 {
 	for _, c := range o.own.changes.between(when, when) {
 		if late := o.args.Lease - c.TTL; c.takes() && 0 < late && late <= j.allow.machine {
