@@ -242,7 +242,7 @@ func (j linearizableJudge) pinToLog(ops []linear.Op) []linear.Op {
 // live is that much shorter than the lease.
 func (j linearizableJudge) notedLate(o *op, when int64) int64 {
 	for _, c := range o.own.changes.between(when, when) {
-		if late := o.args.Lease - c.TTL; c.takes() && 0 < late && late <= j.allow.machine {
+		if late := o.args.Lease - c.TTL; c.takes() && c.TTL > 0 && 0 < late && late <= j.allow.machine {
 			return late
 		}
 	}
