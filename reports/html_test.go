@@ -194,8 +194,8 @@ func TestCardTellsWhoseFaultItIs(t *testing.T) {
 	inherent := lost
 	inherent.Inherent = "the servers lost the hold"
 	for want, verdicts := range map[string][2]checker.Verdict{
-		"breaks under 2 hazards of 2; its own fault under 1":             {lost, inherent},
-		"breaks under 2 hazards of 2<":                                   {lost, lost},
+		"breaks under 2 hazards of 2; its own fault under 1":                    {lost, inherent},
+		"breaks under 2 hazards of 2<":                                          {lost, lost},
 		"breaks as any lock with the same promises would, under 2 hazards of 2": {inherent, inherent},
 		"breaks as any lock with the same promises would, under 1 hazard of 2":  {inherent, {Outcome: checker.OutcomeOK}},
 	} {
