@@ -225,7 +225,7 @@ func (j linearizableJudge) pinToLog(ops []linear.Op) []linear.Op {
 		}
 		if when, ok := j.carriedOut(o); ok {
 			p.Call, p.Return = when, when
-			p.Lease -= j.notedLate(o, when)
+			p.Lease = max(1, p.Lease-j.notedLate(o, when))
 			moved = true
 			if longer := j.extendedUntil(o) - plus(when, p.Lease); longer > 0 && !p.Renewed && p.Lease >= min(j.leaseOf(o), linear.Forever) { // no fault ended it
 				p.Lease, p.Asked = p.Lease+longer, p.Asked-longer // the owner may count from its first request

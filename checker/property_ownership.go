@@ -35,7 +35,7 @@ func judgeOwnership(t *trace) Verdict {
 		case c.ends():
 			what = "overwrote"
 		case c.Count < c.WasCount:
-			if t.permitRanOut(c) {
+			if t.claims.Permits > 1 && t.permitRanOut(c) {
 				continue
 			}
 			what = "lowered"
@@ -53,20 +53,19 @@ func judgeOwnership(t *trace) Verdict {
 // permitRanOut reports whether the lease of one of several permits was over when a command
 // took it away. Each has a lease of its own, and the time to live is that of the longest.
 func (t *trace) permitRanOut(c *change) bool {
-	if t.claims.Permits < 2 {
-		return false
-	}
 	over := 0
 	for _, b := range t.accountOf(ownerLock{c.was, c.lock}).changes.between(0, c.t-1) {
 		switch {
 		case b.Node != c.Node:
-		case b.grants() || b.ends():
-			over = 0
-			fallthrough
 		case b.takes():
-			if b.takes() && b.expires() <= plus(c.t, t.allow.rounding) {
+			if b.grants() {
+				over = 0
+			}
+			if b.expires() <= plus(c.t, t.allow.rounding) {
 				over++
 			}
+		case b.ends():
+			over = 0
 		case b.Count < b.WasCount:
 			over--
 		}

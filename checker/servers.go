@@ -68,8 +68,8 @@ type span struct {
 	permits           int   // the holder's, of a semaphore; otherwise 1
 }
 
-// permits are those that the holder of a change has on the server. Each acquire of a
-// semaphore is a permit of its own, and one of another lock is none.
+// permits is the number of permits that the holder of a change has on the server: an
+// acquire of a semaphore takes another one. The holder of any other lock counts as one.
 func (g *serverLog) permits(c *change) int {
 	if g.claims.Permits > 1 {
 		return max(c.Count, 1)
@@ -225,13 +225,14 @@ func (g *serverLog) indexSpans() {
 		}
 		led := c.t
 		if h.span >= 0 {
-			if s := &g.spans[h.span]; s.replica && c.Role != "replica" {
+			s := &g.spans[h.span]
+			if s.replica && c.Role != "replica" {
 				s.replica, s.led = false, c.t
 			}
-			if g.spans[h.span].permits == g.permits(c) {
+			if s.permits == g.permits(c) {
 				continue
 			}
-			led = g.spans[h.span].led
+			led = s.led
 			closeAt(h, c.t)
 		}
 		h.span = len(g.spans)

@@ -60,6 +60,7 @@ func (r read) expiry() (end time.Time, err error) {
 
 func (r read) value() (v keyspace.Value, err error) {
 	v = keyspace.Value{Type: r.kind.Val()}
+	end, unknown := r.expiry()
 	switch v.Type {
 	case "string":
 		v.Str, err = r.str.Result()
@@ -78,12 +79,10 @@ func (r read) value() (v keyspace.Value, err error) {
 	case "stream":
 		v.Entries, err = entries(r.stream)
 	case "none", "":
-		_, err = r.expiry()
-		return keyspace.Value{}, errors.Join(r.kind.Err(), err)
+		return keyspace.Value{}, errors.Join(r.kind.Err(), unknown)
 	default:
 		err = fmt.Errorf("cannot follow a key of the type %s", v.Type)
 	}
-	end, unknown := r.expiry()
 	if err == nil {
 		v.ExpireAt = end
 	}

@@ -139,9 +139,10 @@ func (t *tap) received(command string) (abandoned bool) {
 func (t *tap) Read(b []byte) (int, error) {
 	for len(t.out) == 0 {
 		switch {
-		case len(t.frames) > 0 && t.outlived():
-			return 0, errLost
 		case len(t.frames) > 0:
+			if t.outlived() {
+				return 0, errLost
+			}
 			t.out, t.frames = t.frames[0].Data, t.frames[1:]
 			t.executed(t.out)
 			if t.process != t.running() {

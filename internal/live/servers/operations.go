@@ -156,12 +156,18 @@ func (s *Servers) send(name string, sig syscall.Signal) error {
 	return err
 }
 
-// FlushScripts empties a server's script cache.
-func (s *Servers) FlushScripts(name string) error {
+// ownRedis finds a node that is a Redis of ours, whose settings the harness may change.
+func (s *Servers) ownRedis(name string) (*Server, error) {
 	srv, err := s.node(name)
 	if err == nil {
-		err = errors.Join(srv.mayControl(), srv.redis()) // others' scripts would go as well
+		err = errors.Join(srv.mayControl(), srv.redis())
 	}
+	return srv, err
+}
+
+// FlushScripts empties a server's script cache.
+func (s *Servers) FlushScripts(name string) error {
+	srv, err := s.ownRedis(name) // others' scripts would go as well
 	if err != nil {
 		return err
 	}
@@ -176,20 +182,24 @@ var asClient = login{"client", "any"}
 
 // Deny takes the right to commands from the user of all clients until allow.
 func (s *Servers) Deny(name string, commands []string) (allow func() error, err error) {
-	srv, err := s.node(name)
+	srv, err := s.ownRedis(name)
 	if err != nil {
 		return nil, err
 	}
-	known, err := srv.Client().Command(s.ctx).Result() // an older server refuses the name of a newer command
+	ask := []any{"COMMAND", "INFO"}
+	for _, c := range commands {
+		whole, _, _ := strings.Cut(c, "|")
+		ask = append(ask, whole)
+	}
+	known, err := srv.Client().Do(s.ctx, ask...).Slice() // an older server refuses the name of a newer command
 	if err != nil {
-		return nil, srv.wrong(fmt.Errorf("list its commands: %w", err))
+		return nil, srv.wrong(fmt.Errorf("look its commands up: %w", err))
 	}
 	rights := func(sign string) []any {
 		words := []any{"ACL", "SETUSER", asClient.user}
-		for _, c := range commands {
-			c = strings.ToLower(c)
-			if whole, _, _ := strings.Cut(c, "|"); known[whole] != nil {
-				words = append(words, sign+c)
+		for i, c := range commands {
+			if known[i] != nil {
+				words = append(words, sign+strings.ToLower(c))
 			}
 		}
 		return words
@@ -205,10 +215,7 @@ func (s *Servers) FillMemory(name string) (free func() error, err error) {
 
 // setting changes a setting of a server until undo.
 func (s *Servers) setting(name string, change, back []any) (undo func() error, err error) {
-	srv, err := s.node(name)
-	if err == nil {
-		err = errors.Join(srv.mayControl(), srv.redis())
-	}
+	srv, err := s.ownRedis(name)
 	if err != nil {
 		return nil, err
 	}
