@@ -142,6 +142,32 @@ func TestHoldsAreWeighed(t *testing.T) {
 			30002 c3 ok
 			30003 c1 release
 			30004 c1 ok`, Progress, OutcomeOK, false, ""},
+		{"another owner takes an expired permit away, after a later one was given back", permits(3), `
+			0    c1 acquire lease=1000
+			1    server n1 EVAL by=c1 holder=c1 ttl=1000
+			2    c1 ok
+			10   c1 acquire lease=9000
+			11   server n1 EVAL by=c1 holder=c1 count=2 ttl=9000
+			12   c1 ok
+			20   c1 release
+			21   server n1 EVAL by=c1 holder=c1 count=1 ttl=980
+			22   c1 ok
+			30   c1 acquire lease=9000
+			31   server n1 EVAL by=c1 holder=c1 count=2 ttl=9000
+			32   c1 ok
+			2000 c2 acquire lease=9000
+			2001 server n1 EVAL by=c2 holder=c1 count=1 ttl=7031
+			2002 c2 ok`, Ownership, OutcomeOK, false, ""},
+		{"another owner takes a permit away that nobody gave back", permits(3), `
+			0    c1 acquire lease=9000
+			1    server n1 EVAL by=c1 holder=c1 ttl=9000
+			2    c1 ok
+			10   c1 acquire lease=9000
+			11   server n1 EVAL by=c1 holder=c1 count=2 ttl=9000
+			12   c1 ok
+			2000 c2 acquire lease=9000
+			2001 server n1 EVAL by=c2 holder=c1 count=1 ttl=7010
+			2002 c2 ok`, Ownership, Violated, false, "client-2 lowered the hold of client-1/1"},
 		{"a write between two reads", leased(func(h *history.Header) {
 			h.Claims.Reentrant, h.Claims.ReadWrite, h.Resource = false, true, &history.Resource{Initial: 10}
 		}), `

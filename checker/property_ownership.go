@@ -1,6 +1,11 @@
 package checker
 
-import "github.com/holdfast-go/holdfast/checker/history"
+import (
+	"cmp"
+	"slices"
+
+	"github.com/holdfast-go/holdfast/checker/history"
+)
 
 // Ownership: Only its owner releases or renews a hold.
 const Ownership Property = "ownership"
@@ -53,32 +58,29 @@ func judgeOwnership(t *trace) Verdict {
 // permitRanOut reports whether the lease of one of several permits was over when a command
 // took it away. Each has a lease of its own, and the time to live is that of the longest.
 func (t *trace) permitRanOut(c *change) bool {
-	over := 0
+	var ends []int64 // of the permits that the owner has, in order
 	for _, b := range t.accountOf(ownerLock{c.was, c.lock}).changes.between(0, c.t-1) {
 		switch {
 		case b.Node != c.Node:
 		case b.takes():
 			if b.grants() {
-				over = 0
+				ends = nil
 			}
-			if b.expires() <= plus(c.t, t.allow.rounding) {
-				over++
-			}
+			ends = append(ends, b.expires())
+			slices.Sort(ends)
 		case b.ends():
-			over = 0
-		case b.Count < b.WasCount:
-			over--
+			ends = nil
+		case b.Count >= b.WasCount || len(ends) == 0:
+		case b.By == t.client[c.was]: // which one it gave back is not known
+			ends = ends[:len(ends)-1]
+		default:
+			ends = ends[1:]
 		}
 	}
-	return over > 0
+	return len(ends) > 0 && ends[0] <= plus(c.t, t.allow.rounding)
 }
 
-func command(c *change) string {
-	if c.Command == "" {
-		return "a command"
-	}
-	return c.Command
-}
+func command(c *change) string { return cmp.Or(c.Command, "a command") }
 
 func (t *trace) openOpOf(client, lock string, when int64) *op {
 	for _, f := range []history.Func{history.Release, history.Acquire, history.Inspect} {

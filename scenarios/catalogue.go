@@ -43,6 +43,7 @@ var catalogueNames = []string{
 	"holder-and-waiter-die",
 	"last-waiter-dies",
 	"newcomer-after-expiry",
+	"neighbour-dies",
 	"late-take-over",
 	"slow-holder",
 	"long-hold",

@@ -28,6 +28,10 @@ type Mutant struct {
 	Mistake string // what is wrong, in a sentence
 	Shipped string // who shipped it
 
+	// Scenario of the catalogue shows the mistake, and there the mutant violates Property,
+	// which the original keeps.
+	Scenario, Property string
+
 	edits []edit // of the scripts that the lock sends
 }
 
@@ -37,7 +41,7 @@ type opening = func(p Process) (Locks, error)
 type openings map[string]opening
 
 // behaviours are the mutants that do more than to send edited scripts.
-var behaviours = []openings{retried, interrupted, renewals, survivors, counting, shared, waiting, sentinels, several, validities, owners, edges, observed}
+var behaviours = []openings{retried, renewals, survivors, counting, shared, waiting, sentinels, several, validities, owners, edges, observed}
 
 // Open opens the lock in one client process.
 func (m Mutant) Open(p Process) (Locks, error) {

@@ -15,13 +15,6 @@ var owners = openings{
 			return isOK(s.rdb.Do(ctx, "set", s.name, s.owner, "px", lease.Milliseconds()))
 		}
 	}),
-	"release-compares-prefix": owned(func(s *small) {
-		s.give = func(ctx context.Context, s *small) (bool, error) {
-			return evalTrue(ctx, s, `local held = redis.call('get', KEYS[1])
-if held and string.sub(held, 1, 6) == string.sub(ARGV[1], 1, 6) then return redis.call('del', KEYS[1]) end
-return 0`, s.owner)
-		}
-	}),
 	"expiry-set-after": owned(func(s *small) {
 		s.take = func(ctx context.Context, s *small, lease time.Duration) (bool, error) {
 			if ok, err := isOK(s.rdb.Do(ctx, "set", s.name, s.owner, "nx")); !ok || err != nil {

@@ -13,17 +13,18 @@ import (
 	"github.com/holdfast-go/holdfast/lock"
 )
 
-// The scripts that locks send, by what they say about themselves.
+// Scripts of the reference lock, by what they say about themselves.
 const (
-	acquireScript  = "-- Takes one hold."
-	releaseScript  = "-- Gives holds back,"
-	renewScript    = "-- Makes a hold last"
-	textbookScript = "-- Deletes the lock if the owner"
+	acquireScript = "-- Takes one hold."
+	releaseScript = "-- Gives holds back,"
+	renewScript   = "-- Makes a hold last"
 )
 
 // scriptNames are the scripts whose edits mutants.yaml has, by its names for them.
 var scriptNames = map[string]string{
 	"acquire": acquireScript, "release": releaseScript, "take-back": releaseScript, "renew": renewScript, FairQueue: FairQueue,
+	"delete": "-- Deletes the lock if the owner", "permit-enter": "ARGV[3] how many there are", "permit-leave": "-- time in ms; without it",
+	"read-write-enter": "ARGV[3] its mode", "read-write-leave": "lease; ARGV[1] a hold.",
 }
 
 // edit replaces a piece of a script, everywhere in it.
@@ -199,7 +200,7 @@ func sha(src string) string {
 }
 
 func scriptOf(src string) string {
-	for _, s := range []string{acquireScript, releaseScript, renewScript, textbookScript} {
+	for _, s := range scriptNames {
 		if strings.Contains(src, s) {
 			return s
 		}

@@ -49,7 +49,10 @@ func (r *Run) NewClient(n int, p *faults.Process, s locks.Session, stocks map[st
 		early: r.Early,
 	}
 	places := r.Lock.Claims.Capacity() // so many owners stand for each of the workload, and fill the lock
-	if r.Lock.Claims.ReadWrite {
+	switch {
+	case c.work.Alone:
+		places = 1
+	case r.Lock.Claims.ReadWrite:
 		places = 2 // a writer and a reader
 	}
 	c.atOnce = c.work.AtOnce() * places
@@ -58,7 +61,7 @@ func (r *Run) NewClient(n int, p *faults.Process, s locks.Session, stocks map[st
 			rng = random.Stream(r.Seed, "workload", p.Name(), fmt.Sprint(i+1))
 		}
 		t := &thread{Client: c, number: i + 1, rng: rng}
-		if r.Lock.Claims.ReadWrite && i%places == 1 {
+		if reads := i%places == 1 || c.work.Alone && n < r.Scenario.Topology.Clients; reads && r.Lock.Claims.ReadWrite {
 			t.mode = history.Shared
 		}
 		c.threads = append(c.threads, t)

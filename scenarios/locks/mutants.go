@@ -99,6 +99,11 @@ type mutantSession struct {
 	env Environment
 }
 
+// SharedLocker implements [Sharer]. The originals that claim readers are such sessions.
+func (s mutantSession) SharedLocker(name, thread string) lock.Locker {
+	return s.Locks.(Sharer).SharedLocker(name, thread)
+}
+
 // Observer implements [Observer]. The originals that claim it have the reference lock's hash.
 func (s mutantSession) Observer(name, thread string) func(context.Context) (string, error) {
 	if o, ok := s.Locks.(Observer); ok {
