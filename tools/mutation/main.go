@@ -29,9 +29,9 @@ import (
 const help = `Usage: go run ./mutation [flags], in tools/ of a clone of the repository
 
 Plays mutants of the reference lock and of the textbook locks, each with one small
-change: the catalogue first, then --drawn random scenarios for each lock. A mutant
-dies when a verdict is not as expected, a run does not end, or one seed gives two
-histories. With --out the same command goes on where it ended, and shards with one
+change: the catalogue first, then for each lock --crossed workloads with one fault and
+--drawn random scenarios. A mutant dies when a verdict is not as expected, a run does
+not end, or one seed gives two histories. With --out the same command goes on where it ended, and shards with one
 directory come together.
 
 Exit codes: 0 every mutant killed or called equivalent; 1 one survived; 2 bad usage;
@@ -113,6 +113,7 @@ func parseFlags(args []string, stderr io.Writer) (o options, format string, err 
 	list(&o.Operators, "operator", "`rules` to change by: "+strings.Join(operatorNames(), ", ")+" (default all)")
 	f.IntVar(&o.Sample, "sample", 0, "play so many mutants, drawn by --seed (default all)")
 	f.Uint64Var(&o.Seed, "seed", 1, "the seed of the sample and of every run")
+	f.IntVar(&o.Crossed, "crossed", 200, "crossed workloads for each lock, as locktest.Run plays them")
 	f.IntVar(&o.Drawn, "drawn", 10, "random scenarios for each lock")
 	f.IntVar(&o.Placed, "placed", 0, "survivors also play one in so many placements of explore --exhaustive (default none)")
 	f.BoolVar(&o.Tests, "tests", false, "survivors also meet the tests of the locks")

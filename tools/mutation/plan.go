@@ -6,8 +6,10 @@ import (
 	"strings"
 
 	"github.com/holdfast-go/holdfast/internal/random"
+	"github.com/holdfast-go/holdfast/internal/search/cross"
 	"github.com/holdfast-go/holdfast/internal/search/explore/draw"
 	"github.com/holdfast-go/holdfast/internal/suite"
+	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
 
@@ -45,18 +47,30 @@ func catalogueJobs(locks, uses []*locks.Lock, seed uint64) ([]suite.Job, error) 
 	return plan.Jobs, nil
 }
 
-// drawJobs are the given number of random scenarios for each lock. Every second
-// one has only faults that the reference lock survives, so that each violation is
-// the mutant's.
-func drawJobs(locks []*locks.Lock, seed uint64, each int) ([]suite.Job, error) {
+// drawJobs are the given numbers of crossed workloads and of random scenarios for each
+// lock. Every second random one has only faults that the reference lock survives, so that
+// each violation is the mutant's.
+func drawJobs(under []*locks.Lock, seed uint64, crossed, each int) ([]suite.Job, error) {
 	var jobs []suite.Job
+	add := func(s *scenarios.Scenario, l *locks.Lock, seed uint64) error {
+		source, err := s.YAML()
+		jobs = append(jobs, suite.Job{Scenario: s.Name, File: s.Name + ".yaml", Source: string(source), Lock: l.Name(), Seed: seed})
+		return err
+	}
+	for _, l := range under {
+		for _, s := range cross.New(l, seed, crossed/l.Groups).Rows {
+			if err := add(s, l, seed); err != nil {
+				return nil, err
+			}
+		}
+	}
 	for _, survivable := range []bool{true, false} {
 		v, err := draw.NewVocabulary(nil, nil, survivable)
 		if err != nil {
 			return nil, err
 		}
 		holes := draw.Coverage{}.Holes(v.Faults)
-		for _, l := range locks {
+		for _, l := range under {
 			for i := range each {
 				if (i%2 == 0) != survivable {
 					continue
@@ -65,11 +79,9 @@ func drawJobs(locks []*locks.Lock, seed uint64, each int) ([]suite.Job, error) {
 				if err != nil {
 					return nil, err
 				}
-				source, err := s.YAML()
-				if err != nil {
+				if err := add(s, l, seed+uint64(i)); err != nil {
 					return nil, err
 				}
-				jobs = append(jobs, suite.Job{Scenario: s.Name, File: s.Name + ".yaml", Source: string(source), Lock: l.Name(), Seed: seed + uint64(i)})
 			}
 		}
 	}

@@ -17,6 +17,7 @@ type options struct {
 	choice
 	Source  string   // a directory of the module
 	Locks   []string // empty for all that are built in
+	Crossed int      // workloads of the covering array for each lock; a part on several servers
 	Drawn   int      // random scenarios for each lock
 	Placed  int      // survivors play one in so many placements of a fault; 0 for none
 	Tests   bool     // what no run kills meets the tests of the locks
@@ -65,7 +66,7 @@ func (o options) measure(ctx context.Context) (*report, error) {
 		if h.catalogue, err = catalogueJobs(under, uses, o.Seed); err != nil {
 			return nil, err
 		}
-		if h.drawn, err = drawJobs(under, o.Seed, o.Drawn); err != nil {
+		if h.drawn, err = drawJobs(under, o.Seed, o.Crossed, o.Drawn); err != nil {
 			return nil, err
 		}
 	}
@@ -202,7 +203,7 @@ func (o options) pickLocks() (chosen, uses []*locks.Lock, err error) {
 
 // command is the command that repeats the measurement.
 func (o options) command() string {
-	words := []string{"go", "run", "./mutation", "--seed", fmt.Sprint(o.Seed), "--drawn", fmt.Sprint(o.Drawn)}
+	words := []string{"go", "run", "./mutation", "--seed", fmt.Sprint(o.Seed), "--crossed", fmt.Sprint(o.Crossed), "--drawn", fmt.Sprint(o.Drawn)}
 	if o.Placed > 0 {
 		words = append(words, "--placed", fmt.Sprint(o.Placed))
 	}
