@@ -97,8 +97,8 @@ type Workload struct {
 	// Owners is the number of concurrent owners of each client, on one lock
 	// handle; default 1.
 	Owners int `yaml:"owners" json:"owners,omitempty"`
-	// Alone gives each client one owner, also where the lock has room for several. In a
-	// lock for readers and writers, the last client writes and the others read.
+	// Alone gives a client no more owners than Owners, also where the lock has room for
+	// several. In a lock for readers and writers, the last client writes, and others read.
 	Alone bool `yaml:"alone" json:"alone,omitempty"`
 	// Herd acquires the lock again without any rest.
 	Herd bool `yaml:"herd" json:"herd,omitempty"`
