@@ -184,7 +184,7 @@ func sum(of []*result) (all counts) {
 }
 
 // smallClass is the number of survivors below which a class has no row of its own.
-const smallClass = 20
+const smallClass = 5
 
 // remedies are the tests that would kill the survivors, in the order of the
 // notes.
