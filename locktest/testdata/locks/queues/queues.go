@@ -45,7 +45,7 @@ var OfList = locktest.Lock{
 var OfSortedSet = locktest.Lock{
 	Name: "zsetqueue", Holder: locktest.HolderLowest,
 	Claims: locktest.Claims{Waits: true, Cancels: true, Lease: true}, Handoff: 100 * time.Millisecond,
-	Known: append([]locktest.Known{}, sendsAgain...),
+	Known: append([]locktest.Known{{Scenario: "neighbour-dies", Property: "lease", Because: "a release gives the next one its own lease, until that one notices"}}, sendsAgain...),
 	Busy:  zsetqueue.ErrTaken, NotHeld: zsetqueue.ErrNotHeld,
 	New: func(c *locktest.Client, name, owner string) lock.Locker {
 		m := &zsetqueue.Mutex{Redis: c.Redis, Name: name, Owner: owner, Lease: c.Lease, Poll: cmp.Or(c.Poll, c.Scaled(100*time.Millisecond))}
