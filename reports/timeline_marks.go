@@ -93,14 +93,15 @@ func (t *timeline) placeOverlaps() []placed {
 	chosen := out[:min(len(out), 4)]
 	slices.SortStableFunc(chosen, func(a, b placed) int { return a.index - b.index })
 	for i := range chosen {
-		p := &chosen[i]
-		o := t.both[p.index]
+		p, o := &chosen[i], t.both[chosen[i].index]
+		if i > 0 && o.From == t.both[chosen[i-1].index].From && o.To == t.both[chosen[i-1].index].To {
+			continue // the same crowd, of which each pair is an overlap
+		}
 		text, edge := t.f.CrowdOf(o)+", "+length(o.To-o.From), t.right()
 		if t.proof != nil {
 			text, edge = t.proof.violatedBy(o)+text, labelEdge
 		}
-		w := boldWidth(text) + 6
-		mid := (t.x(o.From) + t.x(o.To)) / 2
+		w, mid := boldWidth(text)+6, (t.x(o.From)+t.x(o.To))/2
 		*p = t.markRows.placed(p.index, text, mid-w/2, w, edge)
 	}
 	return out
