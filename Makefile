@@ -35,7 +35,7 @@ help:
 	@echo "make bench-locks   the reference lock beside others on one redis-server, into docs/bench-locks.md"
 	@echo "make soak    the judges of lock histories against one another, HISTORIES=2000000 of them"
 	@echo "make fuzz    every fuzz target for FUZZTIME=30s"
-	@echo "make track-record   play the gallery, with and without the catalogue, and the variations, and write docs/tables/gallery.md and docs/gallery.md"
+	@echo "make track-record   play the gallery and the variations, and write docs/tables/gallery.md and a table of docs/gallery.md"
 	@echo "make outsiders      play the locks of locktest/testdata/locks, right and faulty, with SEEDS=1000 seeds, and print what survives"
 	@echo "make mutation       change the locks by rule, play a sample of the mutants, and write the survivors and the tables of docs/mutation.md"
 	@echo "make adapters       build the adapters of other people's locks, as far as their toolchains are here"
@@ -174,7 +174,6 @@ VARY = selftest vary --seeds 12000
 track-record:
 	@$(BUILT); \
 	"$$dir/holdfast" selftest gallery --format markdown >"$$dir/track record"; \
-	"$$dir/holdfast" selftest gallery --explore --format markdown | sed -n '/^    holdfast/p;$$s/^/\n/p' >"$$dir/exploration"; \
 	{ printf '    holdfast %s\n\n' '$(VARY)'; "$$dir/holdfast" $(VARY) --format markdown; } >"$$dir/false alarms"; \
 	for page in docs/gallery.md docs/tables/gallery.md; do $(FILL) $$page >"$$dir/page" && cp "$$dir/page" $$page; done
 
