@@ -200,7 +200,7 @@ func sha(src string) string {
 }
 
 func scriptOf(src string) string {
-	for _, s := range scriptNames {
+	for _, s := range scriptNames { // no script says two of them
 		if strings.Contains(src, s) {
 			return s
 		}

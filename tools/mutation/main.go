@@ -31,8 +31,8 @@ const help = `Usage: go run ./mutation [flags], in tools/ of a clone of the repo
 Plays mutants of the reference lock and of the textbook locks, each with one small
 change: the catalogue first, then for each lock --crossed workloads with one fault and
 --drawn random scenarios. A mutant dies when a verdict is not as expected, a run does
-not end, or one seed gives two histories. With --out the same command goes on where it ended, and shards with one
-directory come together.
+not end, or one seed gives two histories. With --out the same command goes on where it
+ended, and shards with one directory come together.
 
 Exit codes: 0 every mutant killed or called equivalent; 1 one survived; 2 bad usage;
 4 a defect of the command itself; 130 interrupted.
