@@ -84,25 +84,8 @@ func New(rdb redis.UniversalClient, opts ...Option) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	rng := cfg.rand
-	if rng == nil {
-		var seed [32]byte
-		if _, err := crand.Read(seed[:]); err != nil {
-			return nil, fmt.Errorf("seed jitter: %w", err)
-		}
-		rng = rand.New(rand.NewChaCha8(seed))
-	}
-	c := &Client{
-		rdb:    rdb,
-		user:   user,
-		cfg:    cfg,
-		seed:   rng.Uint64(),
-		states: make(map[stateKey]*state),
-		calls:  make(map[string]*numbers),
-		lines:  make(map[string]*line),
-		direct: direct,
-		pool:   pool,
-	}
+	c := &Client{rdb: rdb, user: user, cfg: cfg, seed: orSeeded(cfg.rand).Uint64(), direct: direct, pool: pool}
+	c.states, c.calls, c.lines = make(map[stateKey]*state), make(map[string]*numbers), make(map[string]*line)
 	// Serials keep growing after a process with the same id restarts.
 	c.serial.Store(uint64(time.Now().UnixMicro()))
 	c.life, c.end = context.WithCancel(context.Background())
@@ -151,14 +134,20 @@ func (c *Client) overtake(serial uint64) {
 // the same. A stream shared by all owners would depend on the order of their goroutines.
 func (c *Client) jitter(s stateKey, n int, d time.Duration) time.Duration {
 	h := fnv.New64a()
-	h.Write([]byte(s.name))
-	h.Write([]byte{0})
-	h.Write([]byte(s.owner))
-	var b [8]byte
-	binary.LittleEndian.PutUint64(b[:], uint64(n))
-	h.Write(b[:])
+	fmt.Fprintf(h, "%s\x00%s", s.name, s.owner)
+	h.Write(binary.LittleEndian.AppendUint64(nil, uint64(n)))
 	off := rand.New(rand.NewPCG(c.seed, h.Sum64())).Int64N(int64(d)/4 + 1)
 	return d - time.Duration(off)
+}
+
+// orSeeded returns rng, or a source of its own for nil.
+func orSeeded(rng *rand.Rand) *rand.Rand {
+	if rng != nil {
+		return rng
+	}
+	var seed [32]byte
+	_, _ = crand.Read(seed[:]) // never fails
+	return rand.New(rand.NewChaCha8(seed))
 }
 
 // call runs f, which does I/O, and returns when f returns or ctx ends,

@@ -34,6 +34,22 @@ func TestExtend_endsWithALoss(t *testing.T) {
 	})
 }
 
+// An extension ends with its hold, while the answer is still on the way.
+func TestExtend_endsWithItsHold(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		start := time.Now()
+		h := must[*lock.Hold](t)(w.client().Acquire(ctx, "orders", lock.Lease(time.Second)))
+		w.setLatency(2 * time.Second)
+		wantErr(t, "extend", h.Extend(ctx, time.Second), lock.ErrLost)
+		if d := time.Since(start); d > time.Second {
+			t.Errorf("it took %v, and the lease was 1s", d)
+		}
+		w.setLatency(time.Millisecond)
+		time.Sleep(5 * time.Second) // what is under way arrives
+	})
+}
+
 // An extension that arrives after its owner has given up the hold does not keep the lock
 // from others for as long as it says.
 func TestExtend_arrivesAfterTheLoss(t *testing.T) {

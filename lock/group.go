@@ -3,7 +3,6 @@ package lock
 import (
 	"cmp"
 	"context"
-	crand "crypto/rand"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -92,11 +91,7 @@ func newGroup(opts GroupOptions, members []Member, need int, any bool) *Group {
 	if opts.NodeTimeout <= 0 {
 		opts.NodeTimeout = 100 * time.Millisecond
 	}
-	if opts.Rand == nil {
-		var seed [32]byte
-		_, _ = crand.Read(seed[:]) // never fails
-		opts.Rand = rand.New(rand.NewChaCha8(seed))
-	}
+	opts.Rand = orSeeded(opts.Rand)
 	return &Group{members: members, opts: opts, need: need, any: any, gate: make(chan struct{}, 1)}
 }
 
@@ -149,25 +144,35 @@ func (g *Group) TryLock(ctx context.Context, opts ...AcquireOption) (Grant, erro
 }
 
 func (g *Group) lock(ctx context.Context, a Acquire, forever bool) (Grant, error) {
+	err, start := g.check(a), time.Now()
+	if err != nil {
+		return Grant{}, err
+	}
+	op, cancel := ctx, context.CancelFunc(func() {})
+	if !forever {
+		op, cancel = context.WithTimeout(ctx, cmp.Or(max(a.Wait, 0), g.members[0].Client.cfg.unlockTimeout))
+	}
+	defer cancel()
 	select {
 	case g.gate <- struct{}{}:
-	case <-ctx.Done():
-		return Grant{}, ctx.Err()
+	case <-op.Done():
+		return Grant{}, cmp.Or(ctx.Err(), ErrBusy) // the owner has another call under way
 	}
 	defer func() { <-g.gate }()
+	a.Wait = max(min(a.Wait, 1), a.Wait-time.Since(start)) // what is left of a wait remains one
 	h := g.ownHold()
-	var err error
 	switch {
 	case h == nil:
 		h, err = g.acquire(ctx, a, forever)
 	case h.isLost():
 		err = fmt.Errorf("acquire all again: %w", ErrLost)
 	case h.ctx.Err() != nil: // an Unlock of unknown outcome has begun to release it
-		if err = h.Release(ctx); !errors.Is(err, ErrUnknown) {
-			h, err = g.acquire(ctx, a, forever)
-		}
+		_ = h.giveBack(ctx)
+		h, err = g.acquire(ctx, a, forever)
 	default:
-		err = h.raise(ctx, a.Lease)
+		if err = h.raise(op, a.Lease); err != nil && op.Err() != nil && ctx.Err() == nil && !h.isLost() {
+			err = unknown("acquire all again", err)
+		}
 	}
 	if err != nil {
 		return Grant{}, err
@@ -238,12 +243,17 @@ func (g *Group) ownHold() *GroupHold {
 // groupLeaseMin is the shortest lease of which the allowance for drift leaves anything.
 const groupLeaseMin = 3 * time.Millisecond
 
+// check refuses what no round could get.
+func (g *Group) check(a Acquire) error {
+	if len(g.members) == 0 {
+		return errors.New("lock: a group without members")
+	}
+	return checkLease(cmp.Or(a.Lease, groupLeaseMin), groupLeaseMin)
+}
+
 // acquire runs rounds until one succeeds, ctx ends, or the wait is over.
 func (g *Group) acquire(ctx context.Context, a Acquire, forever bool) (*GroupHold, error) {
-	if len(g.members) == 0 {
-		return nil, errors.New("lock: a group without members")
-	}
-	if err := checkLease(cmp.Or(a.Lease, groupLeaseMin), groupLeaseMin); err != nil {
+	if err := g.check(a); err != nil {
 		return nil, err
 	}
 	waits, end := forever || a.Wait > 0, time.Now().Add(a.Wait)

@@ -136,9 +136,6 @@ func (h *GroupHold) Extend(ctx context.Context, d time.Duration) error {
 // raise gives a nested acquire its lease, or the watchdog's for 0. Its request finds a loss.
 func (h *GroupHold) raise(ctx context.Context, lease time.Duration) error {
 	if lease != 0 {
-		if err := checkLease(lease, groupLeaseMin); err != nil {
-			return err
-		}
 		return h.Extend(ctx, lease)
 	}
 	_, lease = h.renewed()

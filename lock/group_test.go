@@ -529,8 +529,11 @@ func TestGroup_lockAfterAnUnknownUnlock(t *testing.T) {
 	inBoth(t, func(t *testing.T, s *servers, g *lock.Group, need int) {
 		ctx := t.Context()
 		s.unlockUnanswered(t, g)
-		_, err := g.Lock(ctx)
-		wantErr(t, "lock without an answer", err, lock.ErrUnknown)
+		start := time.Now()
+		_, err := g.TryLock(ctx, lock.Wait(time.Second))
+		if d := time.Since(start); !errors.Is(err, lock.ErrUnknown) && !errors.Is(err, lock.ErrRefused) || d > 2*time.Second {
+			t.Errorf("lock without an answer, with a wait of 1s: %v after %v", err, d)
+		}
 		for _, w := range s.worlds[1:] {
 			w.hung.Store(false)
 		}
@@ -541,6 +544,52 @@ func TestGroup_lockAfterAnUnknownUnlock(t *testing.T) {
 			t.Errorf("%d holds remain", n)
 		}
 	})
+}
+
+// A nested acquire ends with its wait, and with its hold, whatever the servers do meanwhile. It
+// counts as no hold. So does one that waits for another call of the same owner.
+func TestGroup_nestedWaitIsOver(t *testing.T) {
+	for _, c := range []struct {
+		name        string
+		lease, wait time.Duration
+		most        time.Duration
+		want        error
+	}{
+		{"before the hold", time.Minute, time.Second, 1100 * time.Millisecond, lock.ErrUnknown},
+		{"after the hold", time.Second, time.Hour, time.Second, lock.ErrLost},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			inBoth(t, func(t *testing.T, s *servers, g *lock.Group, _ int) {
+				ctx := t.Context()
+				start := time.Now()
+				must[lock.Grant](t)(g.Lock(ctx, lock.Lease(c.lease)))
+				for _, w := range s.worlds {
+					w.hung.Store(true)
+				}
+				behind := make(chan error)
+				go func() {
+					time.Sleep(time.Millisecond)
+					_, err := g.TryLock(ctx, lock.Wait(time.Millisecond))
+					behind <- err
+				}()
+				_, err := g.TryLock(ctx, lock.Wait(c.wait))
+				wantErr(t, "nested", err, c.want)
+				if d := time.Since(start); errors.Is(err, context.DeadlineExceeded) || d > c.most {
+					t.Errorf("%v after %v", err, d)
+				}
+				wantErr(t, "behind it", <-behind, lock.ErrBusy)
+				for _, w := range s.worlds {
+					w.hung.Store(false)
+				}
+				n, err := g.Unlock(ctx)
+				if n != 0 || err != nil && !errors.Is(err, c.want) {
+					t.Errorf("unlock: %v, %d holds remain", err, n)
+				}
+				_, err = g.Unlock(ctx)
+				wantErr(t, "second unlock", err, lock.ErrNotHeld)
+			})
+		})
+	}
 }
 
 // A server refuses: a MultiLock says so at once, a RedLock does without it.

@@ -184,13 +184,16 @@ func (s *state) extend(ctx context.Context, cur *holding, d time.Duration) error
 	op, cancel := s.c.withDone(ctx)
 	defer cancel()
 	s.c.mu.Lock()
-	held := s.cur
+	held, until := s.cur, time.Now().Add(s.c.cfg.unlockTimeout)
+	if held != nil && held.until.Before(until) {
+		until = held.until
+	}
 	s.c.mu.Unlock()
 	if held == nil || cur != nil && held != cur {
 		return errNotExtended
 	}
 	r := &renewal{s: s, cur: held, lease: d}
-	_, err := persist(op, s.c, time.Now().Add(s.c.cfg.unlockTimeout), func(int, error) bool { return false }, func(ctx context.Context) (struct{}, error) {
+	_, err := persist(op, s.c, until, func(int, error) bool { return false }, func(ctx context.Context) (struct{}, error) {
 		s.expire() // what is over by the clock is over, though its timer may run only later
 		s.c.mu.Lock()
 		over := !s.has(held)
