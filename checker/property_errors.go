@@ -399,7 +399,7 @@ func (j errorsJudge) tookAnew(o *op) (*change, *op) {
 }
 
 // tookAnother finds the hold of another owner that a release's client removed
-// instead of its own.
+// instead of its own, while that owner released nothing.
 func (j errorsJudge) tookAnother(o *op) *change {
 	var other *change
 	for _, c := range j.accountOf(ownerLock{"", o.lock}).changes.between(o.inv, o.ret) {
@@ -409,7 +409,9 @@ func (j errorsJudge) tookAnother(o *op) *change {
 		if c.was == o.owner {
 			return nil
 		}
-		if _, known := j.client[c.was]; known && other == nil {
+		r := j.accountOf(ownerLock{c.was, o.lock}).ops.last(c.t, func(x *op) bool { return x.f == history.Release })
+		own := r != nil && c.t <= r.ret
+		if _, known := j.client[c.was]; known && other == nil && !own {
 			other = c
 		}
 	}

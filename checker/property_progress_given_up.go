@@ -36,8 +36,8 @@ func (j progressJudge) judgeTakenBack(o *op) Verdict {
 	return v
 }
 
-// makerOf is the acquire that left a hold on a server. It is the given one, unless that
-// sent nothing there; then it is an earlier one of its owner.
+// makerOf is the operation that left a hold on a server. It is the given acquire, unless that
+// sent nothing there. Then it is an earlier one of its owner, or the release of that.
 func (j progressJudge) makerOf(s *span, o *op) *op {
 	if s.from >= o.inv {
 		return o
@@ -48,6 +48,9 @@ func (j progressJudge) makerOf(s *span, o *op) *op {
 		}
 	}
 	earlier := o.own.ops.last(s.from, func(p *op) bool { return p.f == history.Acquire && !p.open() })
+	if earlier != nil && earlier.granted() {
+		earlier = o.own.ops.last(o.inv, func(p *op) bool { return p.f == history.Release && !p.open() })
+	}
 	return cmp.Or(earlier, o)
 }
 
