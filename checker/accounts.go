@@ -12,10 +12,6 @@ type opIndex struct {
 	sparse map[int64]*op
 }
 
-func newOpIndex(n int) opIndex {
-	return opIndex{dense: make([]*op, 2*n+1), sparse: map[int64]*op{}}
-}
-
 func (x *opIndex) putOp(o *op) {
 	if o.id < int64(len(x.dense)) {
 		x.dense[o.id] = o

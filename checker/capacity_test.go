@@ -15,6 +15,24 @@ func TestHoldsAreWeighed(t *testing.T) {
 		return leased(func(h *history.Header) { h.Claims.Reentrant, h.Claims.Permits, h.User = false, n, history.Careless })
 	}
 	readers := leased(func(h *history.Header) { h.Claims.Reentrant, h.Claims.ReadWrite = false, true })
+	behind := leased(func(h *history.Header) {
+		h.Claims.Reentrant, h.Claims.ReadWrite, h.Claims.PrefersWriters = false, true, true
+	})
+	const readerWaitsBehindAWriter = `
+			0     c1 acquire lease=60000 mode=shared
+			1     c1 ok
+			2     c2 acquire lease=60000 wait=-1
+			1000  c3 acquire lease=60000 wait=-1 mode=shared
+			1100  c4 acquire lease=60000 mode=shared
+			1101  c4 fail err=busy
+			30000 c1 release
+			30001 c1 ok
+			30002 c2 ok
+			30003 c2 release
+			30004 c2 ok
+			30005 c3 ok
+			30006 c3 release
+			30007 c3 ok`
 	for _, tt := range []struct {
 		name     string
 		header   history.Header
@@ -168,6 +186,35 @@ func TestHoldsAreWeighed(t *testing.T) {
 			2000 c2 acquire lease=9000
 			2001 server n1 EVAL by=c2 holder=c1 count=1 ttl=7010
 			2002 c2 ok`, Ownership, Violated, false, "client-2 lowered the hold of client-1/1"},
+		{"a reader waits behind a writer", behind, readerWaitsBehindAWriter, Progress, OutcomeOK, false, ""},
+		{"a reader waits for readers", readers, readerWaitsBehindAWriter, Progress, Violated, false, "client-3/1 waited from"},
+		{"a reader is refused behind a writer", behind, readerWaitsBehindAWriter, Linearizable, OutcomeOK, false, ""},
+		{"a reader is refused among readers", readers, readerWaitsBehindAWriter, Linearizable, Violated, false, ""},
+		{"no reader passes a writer", behind, readerWaitsBehindAWriter, Fairness, OutcomeOK, false, ""},
+		{"a reader passes a writer", behind, `
+			0     c1 acquire lease=60000 mode=shared
+			1     c1 ok
+			2     c2 acquire lease=60000 wait=-1
+			1000  c3 acquire lease=60000 mode=shared
+			1001  c3 ok
+			2000  c1 release
+			2001  c1 ok
+			3000  c3 release
+			3001  c3 ok
+			3002  c2 ok
+			3003  c2 release
+			3004  c2 ok`, Fairness, Violated, false, "client-3/1 was granted the lock at 1.001 s before client-2/1"},
+		{"a reader sleeps when the writer has gone", behind, `
+			0     c1 acquire lease=60000 mode=shared
+			1     c1 ok
+			2     c2 acquire lease=60000 wait=2000
+			1000  c3 acquire lease=60000 wait=-1 mode=shared
+			2002  c2 fail err=busy
+			30000 c1 release
+			30001 c1 ok
+			30002 c3 ok
+			30006 c3 release
+			30007 c3 ok`, Progress, Violated, false, "client-3/1 waited from 2.002"},
 		{"a write between two reads", leased(func(h *history.Header) {
 			h.Claims.Reentrant, h.Claims.ReadWrite, h.Resource = false, true, &history.Resource{Initial: 10}
 		}), `

@@ -57,7 +57,7 @@ func newIndex(h *history.History) *index {
 		}
 	}
 	t.logged = make([]*history.Event, 0, servers)
-	t.byID = newOpIndex(n)
+	t.byID = opIndex{dense: make([]*op, 2*n+1), sparse: map[int64]*op{}}
 	t.ops = make([]*op, 0, n)
 	all := make([]op, n)
 	var order sequence

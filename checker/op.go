@@ -66,6 +66,9 @@ func opIDs(ops ...*op) []int64 {
 
 func isAcquire(o *op) bool { return o.f == history.Acquire }
 
+// isWriting reports whether an operation acquires a lock for its owner alone.
+func isWriting(o *op) bool { return isAcquire(o) && o.args.Mode != history.Shared }
+
 // next is the next operation of the owner on the lock, or nil.
 func (o *op) next() *op {
 	if i := o.own.ops.latest(o.inv) + 1; i < len(o.own.ops.all) {

@@ -16,7 +16,7 @@ var fairnessProperty = property{
 		Broken: "the lock is not granted in order of arrival",
 	},
 	harm:    always(wrongAnswer),
-	claimed: func(h *history.Header) bool { return h.Claims.Fairness },
+	claimed: func(h *history.Header) bool { return h.Claims.Fairness || h.Claims.PrefersWriters },
 	judge:   plainly(func(t *trace) Verdict { return fairnessJudge{t}.judge() }),
 }
 
@@ -65,8 +65,8 @@ func (j fairnessJudge) judge() Verdict {
 			if !granted || a.inv >= b.inv {
 				break
 			}
-			if a.args.Mode == history.Shared && b.args.Mode == history.Shared {
-				continue // readers may pass readers
+			if j.claims.PrefersWriters && (a.args.Mode == history.Shared || b.args.Mode != history.Shared) {
+				continue // nobody but a reader waits behind a writer, and who comes after a reader may pass
 			}
 			if a.owner == b.owner || j.arrivalOf(a, answered) >= b.inv || !j.stillWaiting(a, b.ret) || b.res.Count > 1 {
 				continue

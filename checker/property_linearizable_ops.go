@@ -27,9 +27,9 @@ func rulesOf(c history.Terms, who *linear.Roster) linear.Rules {
 func (j linearizableJudge) lockOps(lock string) (ops []linear.Op, byLog bool) {
 	ops = j.endsOfSessions(lock, make([]linear.Op, 0, len(j.byLock[lock])))
 	ops = j.lossesOfTheDead(lock, ops) // before the acquire with the same id: forgive looks for that one
-	var places queue                   // empty unless the lock claims fairness
-	if j.claims.Fairness {
-		places = queueOf(j.byLock[lock])
+	var places, writers queue          // empty unless the lock has a queue
+	if j.claims.Fairness || j.claims.PrefersWriters {
+		places, writers = queueOf(j.byLock[lock], isAcquire), queueOf(j.byLock[lock], isWriting)
 	}
 	for _, o := range j.byLock[lock] {
 		_, crashed := j.crashed[o.client]
@@ -60,7 +60,7 @@ func (j linearizableJudge) lockOps(lock string) (ops []linear.Op, byLog bool) {
 				l.Kind, l.Call, l.Return = linear.MaybeGave, min(l.Call, until), linear.Forever
 			}
 		}
-		if known && (l.Kind != linear.FoundBusy || !places.hasOther(o)) {
+		if known && (l.Kind != linear.FoundBusy || isWriting(o) && !places.hasOther(o, 1) || !isWriting(o) && !writers.hasOther(o, 0)) {
 			ops = append(ops, l)
 		}
 	}
@@ -90,7 +90,9 @@ func (j linearizableJudge) lossesOfTheDead(lock string, ops []linear.Op) []linea
 // queue has the times at which acquires began and ended, each sorted.
 type queue struct{ from, to []int64 }
 
-func queueOf(ops []*op) (q queue) {
+// queueOf has those operations that may have a place in a queue. A single try may take one
+// until its client gives it up.
+func queueOf(ops []*op, mayQueue func(*op) bool) (q queue) {
 	for _, o := range ops {
 		if mayQueue(o) {
 			q.from, q.to = append(q.from, o.inv), append(q.to, o.ret)
@@ -101,19 +103,11 @@ func queueOf(ops []*op) (q queue) {
 	return q
 }
 
-// mayQueue reports whether an operation may have a place in a queue. A single try may
-// take one until its client gives it up.
-func mayQueue(o *op) bool { return o.f == history.Acquire }
-
-// hasOther reports whether another acquire was open during an operation.
-func (q queue) hasOther(o *op) bool {
+// hasOther reports whether more than its own acquires were open during an operation.
+func (q queue) hasOther(o *op, own int) bool {
 	begun, _ := slices.BinarySearch(q.from, o.ret+1)
 	ended, _ := slices.BinarySearch(q.to, o.inv)
-	n := begun - ended
-	if mayQueue(o) {
-		n--
-	}
-	return n > 0
+	return begun-ended > own
 }
 
 // leaseOnServer is the lease that a server gave the hold of an acquire, if the lock

@@ -117,16 +117,17 @@ type waitersKey struct {
 
 // waiting describes the obstacles of the waiters of one lock.
 type waiting struct {
-	believed busyTimes // when owners believed that they held the lock, and it had no room
-	taken    busyTimes // when too few servers were free
-	lease    int64     // the longest that was asked for
+	believed busyTimes  // when owners believed that they held the lock, and it had no room
+	taken    busyTimes  // when too few servers were free
+	lease    int64      // the longest that was asked for
+	queued   [][2]int64 // when writers waited behind whom they wait, too
 	// within is taken, by client, with the servers out of its reach as taken ones;
 	// nil for a client that reaches all.
 	within map[string]*busyTimes
 }
 
 func (j progressJudge) waitersOf(lock string, weight int) *waiting {
-	w := &waiting{taken: merged(j.timesTaken(lock, weight, nil)), within: map[string]*busyTimes{}}
+	w := &waiting{within: map[string]*busyTimes{}}
 	edges := make([]edge, 0, 2*len(j.ended[lock]))
 	believe := func(from, to int64, takes int) {
 		edges = append(edges, edge{from, "", takes}, edge{to, "", -takes})
@@ -150,10 +151,16 @@ func (j progressJudge) waitersOf(lock string, weight int) *waiting {
 			w.lease = max(w.lease, j.accountOf(k).longestExtension(0, never))
 		}
 	}
-	w.believed = merged(j.timesWithoutRoom(edges, weight, 0))
 	if !j.claims.Lease {
 		w.lease = j.claims.Session
 	}
+	for _, o := range j.byLock[lock] {
+		if j.claims.PrefersWriters && weight < j.claims.Capacity() && isWriting(o) {
+			w.queued = append(w.queued, [2]int64{o.inv, min(o.ret, plus(j.crashed.at(o.client), w.lease))})
+		}
+	}
+	w.taken = merged(append(j.timesTaken(lock, weight, nil), w.queued...))
+	w.believed = merged(append(j.timesWithoutRoom(edges, weight, 0), w.queued...))
 	return w
 }
 
@@ -214,8 +221,12 @@ func (j progressJudge) judgeIdleWait(o *op, w *waiting) Verdict {
 	case j.claims.Session > 0:
 		leases = "a session ends within " + long(w.lease)
 	}
-	v := violation(from+bound, opIDs(o, j.lastHolder(o.lock, from)), "%s waited from %s to %s while nobody held the lock: %s, and %s",
-		o.owner, at(from), at(to), j.lastHeld(o.lock, from), leases)
+	free := "nobody held the lock"
+	if j.claims.Capacity() > 1 {
+		free = "the lock had room"
+	}
+	v := violation(from+bound, opIDs(o, j.lastHolder(o.lock, from)), "%s waited from %s to %s while %s: %s, and %s",
+		o.owner, at(from), at(to), free, j.lastHeld(o.lock, from), leases)
 	return inherently(v, j.whySilenceInherent(o.lock, to))
 }
 

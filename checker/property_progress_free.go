@@ -43,7 +43,7 @@ func (j progressJudge) withinReach(o *op, w *waiting) *busyTimes {
 	within, known := w.within[o.client]
 	if !known {
 		if cuts := j.timesUnreachable(o.client); len(cuts) > 0 {
-			times := merged(j.timesTaken(o.lock, j.claims.Weight(o.args.Mode), cuts))
+			times := merged(append(j.timesTaken(o.lock, j.claims.Weight(o.args.Mode), cuts), w.queued...))
 			within = &times
 		}
 		w.within[o.client] = within

@@ -50,9 +50,9 @@ type Group struct {
 	any     bool // need of them are enough, in any order
 
 	gate  chan struct{} // lets one Lock or Unlock through
-	mu    sync.Mutex    // of the fields below, and of Rand; never held while a member is called
+	count int           // holds of own, after a loss those that no Unlock has reported; the gate guards it
+	mu    sync.Mutex    // of own and of Rand; never held while a member is called
 	own   *GroupHold    // of the owner that the group is
-	count int           // its holds; after a loss those that no Unlock has reported
 }
 
 var (
@@ -167,8 +167,10 @@ func (g *Group) lock(ctx context.Context, a Acquire, forever bool) (Grant, error
 	case h.isLost():
 		err = fmt.Errorf("acquire all again: %w", ErrLost)
 	case h.ctx.Err() != nil: // an Unlock of unknown outcome has begun to release it
-		_ = h.giveBack(ctx)
-		h, err = g.acquire(ctx, a, forever)
+		left := h.giveBack(ctx)
+		if h, err = g.acquire(ctx, a, forever); left != nil && errors.Is(err, ErrBusy) {
+			err = errStillOpen
+		}
 	default:
 		if err = h.raise(op, a.Lease); err != nil && op.Err() != nil && ctx.Err() == nil && !h.isLost() {
 			err = unknown("acquire all again", err)
@@ -181,9 +183,9 @@ func (g *Group) lock(ctx context.Context, a Acquire, forever bool) (Grant, error
 	if g.own != h {
 		g.own, g.count = h, 0
 	}
+	g.mu.Unlock()
 	g.count++
 	grant := Grant{Count: g.count}
-	g.mu.Unlock()
 	if grant.Renewed, grant.Lease = h.renewed(); !grant.Renewed {
 		grant.Until = h.until()
 		grant.Lease = time.Until(grant.Until)
@@ -201,10 +203,7 @@ func (g *Group) Unlock(ctx context.Context) (remaining int, err error) {
 	if h == nil {
 		return 0, fmt.Errorf("release all: %w", ErrNotHeld)
 	}
-	g.mu.Lock()
-	nested := g.count > 1
-	g.mu.Unlock()
-	if nested && !h.isLost() {
+	if g.count > 1 && !h.isLost() {
 		err = h.Extend(ctx, time.Millisecond) // too short to change anything, it tells of a loss
 	} else {
 		err = h.Release(ctx)
@@ -257,6 +256,7 @@ func (g *Group) acquire(ctx context.Context, a Acquire, forever bool) (*GroupHol
 		return nil, err
 	}
 	waits, end := forever || a.Wait > 0, time.Now().Add(a.Wait)
+	var left time.Time // until which holds of an earlier round may stand
 	for {
 		holds, unsure, err := g.round(ctx, a, forever, end)
 		if err == nil {
@@ -268,24 +268,26 @@ func (g *Group) acquire(ctx context.Context, a Acquire, forever bool) (*GroupHol
 			// The round took so long that its first grant may have ended.
 			err = errors.Join(fmt.Errorf("acquire all: the lease ran out: %w", ErrBusy), h.giveBack(ctx))
 		}
-		if ctx.Err() != nil {
-			if errors.Is(err, ErrUnknown) {
-				return nil, errors.Join(ctx.Err(), ErrUnknown)
+		if errors.Is(err, ErrUnknown) {
+			left = time.Now().Add(cmp.Or(a.Lease, g.members[0].Client.cfg.lease))
+		} else if errors.Is(err, ErrBusy) && time.Now().Before(left) {
+			err = errStillOpen // they may be all that is in the way
+		}
+		if ctx.Err() == nil && waits && g.mayRetry(err) {
+			g.mu.Lock()
+			pause := g.opts.RetryDelay/2 + time.Duration(g.opts.Rand.Int64N(int64(g.opts.RetryDelay)+1))
+			g.mu.Unlock()
+			if (forever || time.Until(end) > pause) && sleep(ctx, nil, pause) {
+				continue
 			}
-			return nil, ctx.Err()
 		}
-		if !waits || !g.mayRetry(err) {
+		switch {
+		case ctx.Err() == nil:
 			return nil, err
+		case errors.Is(err, ErrUnknown):
+			return nil, errors.Join(ctx.Err(), ErrUnknown)
 		}
-		g.mu.Lock()
-		pause := g.opts.RetryDelay/2 + time.Duration(g.opts.Rand.Int64N(int64(g.opts.RetryDelay)+1))
-		g.mu.Unlock()
-		if !forever && time.Until(end) <= pause {
-			return nil, err
-		}
-		if !sleep(ctx, nil, pause) {
-			return nil, ctx.Err()
-		}
+		return nil, ctx.Err()
 	}
 }
 

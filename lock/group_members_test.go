@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/alicebob/miniredis/v2/server"
 	"github.com/redis/go-redis/v9"
 
 	"github.com/holdfast-go/holdfast/lock"
@@ -121,4 +122,45 @@ func TestGroup_nestedLeaseTooShort(t *testing.T) {
 			t.Errorf("%d holds remain", n)
 		}
 	})
+}
+
+// What an earlier round has left is in the way of the next ones, and nobody else. The acquire
+// says that its outcome is unknown, also when its context ends.
+func TestRedLock_itsOwnLeftovers(t *testing.T) {
+	for name, ends := range map[string]bool{"the wait is over": false, "the context ends": true} {
+		t.Run(name, func(t *testing.T) {
+			inBubbles(t, 3, func(t *testing.T, s *servers) {
+				for _, w := range s.worlds {
+					w.loadScripts()
+				}
+				start := time.Now()
+				for _, w := range s.worlds {
+					lost := func(cmd string, args []string) bool {
+						return entry{cmd: cmd, args: args}.script() && time.Since(start) < 100*time.Millisecond
+					}
+					w.drop.Store(&lost) // the answers of the first round
+					w.answers(func(_ *server.Peer, cmd string, args ...string) bool {
+						return entry{cmd: cmd, args: args}.releases() && time.Since(start) < time.Second
+					})
+				}
+				ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+				defer cancel()
+				opts := []lock.AcquireOption{lock.Wait(450 * time.Millisecond)}
+				if ends {
+					opts = nil
+				}
+				_, err := lock.NewRedLock(options(1), s.members()...).Acquire(ctx, opts...)
+				if !errors.Is(err, lock.ErrUnknown) || errors.Is(err, context.DeadlineExceeded) != ends {
+					t.Errorf("lock: %v after %v", err, time.Since(start))
+				}
+				if n := s.held(); n != 3 {
+					t.Errorf("the first round has left %d holds: the test shows nothing", n)
+				}
+				time.Sleep(3 * time.Second)
+				if n := s.held(); n != 0 {
+					t.Errorf("%d members are held at the end", n)
+				}
+			})
+		})
+	}
 }

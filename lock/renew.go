@@ -238,7 +238,5 @@ func (s *state) extend(ctx context.Context, cur *holding, d time.Duration) error
 	return unknown("extend lock", err)
 }
 
-var (
-	errNotExtended = fmt.Errorf("extend lock: %w", ErrNotHeld)
-	errExtendLost  = fmt.Errorf("extend lock: %w", ErrLost)
-)
+var errNotExtended = fmt.Errorf("extend lock: %w", ErrNotHeld)
+var errExtendLost = fmt.Errorf("extend lock: %w", ErrLost)

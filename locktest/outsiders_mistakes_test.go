@@ -285,6 +285,10 @@ var outsiders = []struct {
 		{"clears", "exclusion", "contention", ""},
 		{"gives-back-the-oldest", "errors", "several-owners", ""},
 	}},
+	{queuedReadersLock, []mistake{
+		{"readers-pass-writers", "fairness", "contention", ""},
+		{"stays-queued", "progress", "contention", ""},
+	}},
 	{quorumPermitsLock, []mistake{
 		{"majority", "exclusion", "uneven-network", ""},
 	}},

@@ -38,6 +38,21 @@ func readersLock(mistake string) Lock {
 	return l
 }
 
+// queuedReadersLock is one whose readers wait behind writers who wait, right but for a mistake.
+func queuedReadersLock(mistake string) Lock {
+	const all = 1000
+	l := roomLock(mistake)
+	l.Name, l.Claims.ReadWrite, l.Claims.PrefersWriters, l.Handoff = "queued-readers", true, true, 1200*time.Millisecond
+	l.Open = onItsOwn(func(c *Client, on []*redis.Client, name, owner string) lock.Locker {
+		m := &room.Room{Redis: on[0], Name: name, Owner: owner, Lease: c.Lease, Capacity: all, Queues: true, Mistake: mistake}
+		return &Funcs{
+			Acquire: func(ctx context.Context) error { return m.Enter(ctx, all) }, Release: m.Leave, Until: m.Until,
+			AcquireShared: func(ctx context.Context) error { return m.Enter(ctx, 1) }, ReleaseShared: m.Leave,
+		}
+	})
+	return l
+}
+
 // quorumPermitsLock is a semaphore of two permits on all of three servers. With the mistake
 // "majority" it needs two of them, and lets three owners in.
 func quorumPermitsLock(mistake string) Lock {

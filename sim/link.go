@@ -61,10 +61,6 @@ type placed struct {
 	stage *stage
 }
 
-func newLink(from, to string, seed uint64, min, max time.Duration) *link {
-	return &link{from: from, to: to, seed: seed, min: min, max: max, changed: make(chan struct{})}
-}
-
 // used reports a use of the link; see [Options.OnUse].
 func (l *link) used(how traffic.Use) {
 	if l.onUse != nil {

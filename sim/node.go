@@ -284,7 +284,9 @@ func (n *node) noteChanges(changes []keyspace.Change, err error, cause, cmd, by 
 		if cause == "command" {
 			c.Sent, c.Owner = n.sent, n.mark
 		}
-		lockChanged = n.report(c, i < len(changes)-1) || lockChanged
+		later := changes[i+1:]
+		c.More = slices.ContainsFunc(later, func(c keyspace.Change) bool { return n.world.opts.LockKey(c.Key) })
+		lockChanged = n.report(c, len(later) > 0) || lockChanged
 	}
 	n.reportEnd()
 	n.schedule(changes)
@@ -314,7 +316,7 @@ func (n *node) report(c keyspace.Change, more bool) bool {
 	if c.Cause != "replication" || n.role == rolePrimary {
 		n.replicate(c.Key, c.After, more)
 	}
-	c.Node, c.Role, c.At, c.More = n.name, n.role, time.Now(), more
+	c.Node, c.Role, c.At = n.name, n.role, time.Now()
 	n.world.changed(c)
 	return n.world.opts.LockKey(c.Key)
 }

@@ -28,10 +28,6 @@ type Process struct {
 	behind  int       // how many did at that instant
 }
 
-func newProcess(name string) *Process {
-	return &Process{Process: faults.NewProcess(name), wall: newClock(0)}
-}
-
 // Now stands for [time.Now] of a process on a machine of its own. It returns the time by
 // the wall clock of the machine, with a monotonic reading that no fault moves. So the
 // difference of two such times is true. [time.Now] gives no such reading in a bubble.

@@ -110,7 +110,7 @@ func New(o Options) *World {
 	}
 	for c := 1; c <= o.Clients; c++ {
 		name := party.Client(c)
-		w.procs[name] = newProcess(name)
+		w.procs[name] = &Process{Process: faults.NewProcess(name), wall: newClock(0)}
 		w.routes[name] = slices.Clone(w.primary)
 	}
 	for _, name := range w.order {
@@ -277,7 +277,7 @@ func (w *World) link(from, to string) *link {
 		if w.nodes[from] != nil && w.opts.Lag > 0 {
 			lo, hi = w.opts.Lag, w.opts.Lag+w.opts.Lag/4
 		}
-		l = newLink(from, to, w.opts.Seed, lo, hi)
+		l = &link{from: from, to: to, seed: w.opts.Seed, min: lo, max: hi, changed: make(chan struct{})}
 		l.watch, l.turns, l.replicates = w.watch, w.turns, w.nodes[from] != nil
 		l.onUse = w.opts.OnUse
 		if w.opts.Arrivals && !l.replicates {

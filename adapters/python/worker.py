@@ -11,10 +11,11 @@ import traceback
 
 import pottery_redlock
 import python_redis_lock
+import rate_limiters
 import redis_py
 from failure import Failure
 
-LIBRARIES = [redis_py, python_redis_lock, pottery_redlock]
+LIBRARIES = [redis_py, python_redis_lock, pottery_redlock, rate_limiters]
 DESCRIPTIONS = [d for library in LIBRARIES for d in library.DESCRIPTIONS]
 
 PROTOCOL = "holdfast-worker/1"

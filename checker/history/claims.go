@@ -21,6 +21,8 @@ type Claims struct {
 	Observes  bool `json:"observes,omitempty"`   // anybody can ask who holds the lock
 	ReadWrite bool `json:"read_write,omitempty"` // readers share the lock, and a writer has it alone
 
+	PrefersWriters bool `json:"prefers_writers,omitempty"` // a reader who comes while a writer waits, waits behind it
+
 	// Permits is the number of holds at once of a semaphore; 0 is 1, for a mutex.
 	Permits int `json:"permits,omitempty"`
 
@@ -88,6 +90,8 @@ func (c Claims) Conflict() string {
 		return `"reentrant" and "fencing" are claims of a lock with one holder`
 	case c.ReadWrite && c.Fairness:
 		return `"fairness" among readers and writers has no one order`
+	case c.PrefersWriters && !c.ReadWrite:
+		return `"prefers_writers" is a claim of a lock with "read_write"`
 	case c.Observes && c.Capacity() > 1:
 		return `"observes" is a claim of a lock with one holder`
 	}

@@ -82,7 +82,7 @@ func (o *observer) line(l monitorLine, at time.Time) error {
 		o.finish(l, command, at)
 		return nil
 	case o.group != nil: // within a script or a transaction
-	case l.from == fromScript && o.concerns(l):
+	case l.from == fromScript && (!o.srv.IsExternal() || slices.ContainsFunc(l.args, o.ofRun)): // most lines of an external server are of others
 		return fmt.Errorf("a script has executed %q, but none had begun", l.args)
 	case o.multi[l.from]:
 		o.group = newGroup(l, "EXEC")

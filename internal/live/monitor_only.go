@@ -48,12 +48,6 @@ func (o *observer) mayChange(command string, args []string) []string {
 // longestName is the longest name of a key that a lock is believed to have.
 const longestName = 1 << 10
 
-// concerns reports whether a line may belong to the run. On an external server
-// most do not.
-func (o *observer) concerns(l monitorLine) bool {
-	return !o.srv.IsExternal() || slices.ContainsFunc(l.args, o.ofRun)
-}
-
 func (o *observer) ofRun(name string) bool { return strings.Contains(name, o.truth.servers.RunKey()) }
 
 // note remembers the names of the run's keys and channels in a line.

@@ -16,10 +16,6 @@ import (
 //
 // It decides or it says Unknown; it never guesses.
 
-func byFast(ops []Op, r Rules, budget time.Duration) Outcome {
-	return Fast(ops, r, budget).Outcome
-}
-
 // Fast is the fast judge.
 func Fast(ops []Op, r Rules, budget time.Duration) Ruling {
 	if r.Capacity > 1 {

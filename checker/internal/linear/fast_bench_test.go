@@ -198,3 +198,5 @@ func BenchmarkSearch(b *testing.B) {
 		})
 	}
 }
+
+func byFast(ops []Op, r Rules, budget time.Duration) Outcome { return Fast(ops, r, budget).Outcome }

@@ -64,7 +64,7 @@ func (g *guesser) followOp(i int32, o *Op, w *guessed) {
 			before, after = 0, 1
 		}
 	case FoundBusy:
-		if g.r.Reentrant || before > 0 && g.mayRelease(w) {
+		if g.r.Reentrant || before > 0 && slices.ContainsFunc(w.open, func(k int32) bool { return g.ops[k].Kind == MaybeGave }) {
 			before, after = 0, 0
 		} else if len(w.open) > 0 {
 			return // it shows nothing
@@ -85,11 +85,6 @@ func (g *guesser) followOp(i int32, o *Op, w *guessed) {
 		g.settleOp(k, w, before, max(g.ops[k].Call, o.Call-1))
 	}
 	w.count, w.open = after, w.open[:0]
-}
-
-// mayRelease reports whether an open operation may have been a release.
-func (g *guesser) mayRelease(w *guessed) bool {
-	return slices.ContainsFunc(w.open, func(k int32) bool { return g.ops[k].Kind == MaybeGave })
 }
 
 // settleOp decides on one open operation: it happened, by the time given, if

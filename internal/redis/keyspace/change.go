@@ -12,7 +12,7 @@ type Change struct {
 	Cause           string // "command", "expiry", "replication", "fault", "restart" or "migration"
 	Command, By     string // when the cause is a command: which, in upper case, from which process
 	Before, After   Value
-	More            bool      // the next change is of the same command
+	More            bool      // a later change of a key of the lock is of the same command
 	Owner           string    // whose acquire sent the command, "" if unknown
 	Sent            time.Time // when its client sent the command, zero if unknown
 	At              time.Time // the true time of the change, by the clock of the world

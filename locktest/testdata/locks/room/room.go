@@ -33,33 +33,41 @@ const refuse = `if sum > tonumber(ARGV[4]) then return 0 end `
 
 const put = `redis.call("zadd", KEYS[1], now + ARGV[2], ARGV[1]) `
 
+// A writer who waits says so in a sorted set of its own, for a second at a time. No reader
+// passes it.
+const queued = `redis.call("zremrangebyscore", KEYS[2], "-inf", now)
+	if ARGV[3] == "1" and redis.call("zcard", KEYS[2]) > 0 then return 0 end `
+
 const expire = `if redis.call("pttl", KEYS[1]) < ARGV[2] * 2 then redis.call("pexpire", KEYS[1], ARGV[2] * 2) end
 	return 1`
 
 // The scripts of an acquire by its mistake, those of a release, and both of them.
 var (
 	enters = map[string]*redis.Script{
-		"":               redis.NewScript(now + clean + weigh + refuse + put + expire),
-		"one-more":       redis.NewScript(now + clean + weigh + `if sum > tonumber(ARGV[4]) + 1 then return 0 end ` + put + expire),
-		"one-fewer":      redis.NewScript(now + clean + weigh + `if sum >= tonumber(ARGV[4]) then return 0 end ` + put + expire),
-		"never-cleaned":  redis.NewScript(now + weigh + refuse + put + `return 1`),
-		"shared-lease":   redis.NewScript(now + weigh + refuse + put + `redis.call("pexpire", KEYS[1], ARGV[2]) return 1`),
-		"first-lease":    redis.NewScript(now + clean + weigh + refuse + put + `if redis.call("pttl", KEYS[1]) < 0 then redis.call("pexpire", KEYS[1], ARGV[2]) end return 1`),
-		"half-expiry":    redis.NewScript(now + clean + weigh + refuse + put + `redis.call("pexpire", KEYS[1], math.floor(ARGV[2] / 2)) return 1`),
-		"readers-pass":   redis.NewScript(now + clean + weigh + `if ARGV[3] ~= "1" and sum > tonumber(ARGV[4]) then return 0 end ` + put + expire),
-		"writers-pass":   redis.NewScript(now + clean + weigh + `if ARGV[3] == "1" and sum > tonumber(ARGV[4]) then return 0 end ` + put + expire),
-		"counts-members": redis.NewScript(now + clean + `if redis.call("zcard", KEYS[1]) + ARGV[3] > tonumber(ARGV[4]) then return 0 end ` + put + expire),
-		"one-reader":     redis.NewScript(now + clean + `if redis.call("zcard", KEYS[1]) > 0 then return 0 end ` + put + expire),
-		"evicts":         redis.NewScript(now + clean + weigh + `if sum > tonumber(ARGV[4]) then redis.call("zpopmin", KEYS[1]) end ` + put + expire),
-		"writer-evicts":  redis.NewScript(now + clean + `if ARGV[3] ~= "1" then redis.call("del", KEYS[1]) end ` + weigh + refuse + put + expire),
-		"renews-all":     redis.NewScript(now + clean + weigh + `for _, m in ipairs(redis.call("zrange", KEYS[1], 0, -1)) do redis.call("zadd", KEYS[1], now + ARGV[2], m) end ` + refuse + put + expire),
-		"refused-stays":  redis.NewScript(now + clean + weigh + put + refuse + expire),
-		"double-lease":   redis.NewScript(now + clean + weigh + refuse + `redis.call("zadd", KEYS[1], now + ARGV[2] * 2, ARGV[1]) redis.call("pexpire", KEYS[1], ARGV[2] * 2) return 1`),
-		"half-lease":     redis.NewScript(now + clean + weigh + refuse + `redis.call("zadd", KEYS[1], now + math.floor(ARGV[2] / 2), ARGV[1]) ` + expire),
-		"whole-seconds":  redis.NewScript(now + clean + weigh + refuse + `redis.call("zadd", KEYS[1], math.floor((now + ARGV[2]) / 1000) * 1000, ARGV[1]) ` + expire),
-		"no-end":         redis.NewScript(now + clean + weigh + refuse + `redis.call("zadd", KEYS[1], "+inf", ARGV[1]) return 1`),
-		"late-clean":     redis.NewScript(now + `redis.call("zremrangebyscore", KEYS[1], "-inf", now - 5000) ` + weigh + refuse + put + `redis.call("pexpire", KEYS[1], ARGV[2] + 5000) return 1`),
-		"early-clean":    redis.NewScript(now + `redis.call("zremrangebyscore", KEYS[1], "-inf", now + ARGV[2] / 2) ` + weigh + refuse + put + expire),
+		"":                     redis.NewScript(now + clean + weigh + refuse + put + expire),
+		"writers-first":        redis.NewScript(now + clean + queued + weigh + refuse + `redis.call("zrem", KEYS[2], ARGV[1]) ` + put + expire),
+		"readers-pass-writers": redis.NewScript(now + clean + weigh + refuse + `redis.call("zrem", KEYS[2], ARGV[1]) ` + put + expire),
+		"stays-queued":         redis.NewScript(now + clean + queued + weigh + refuse + put + expire),
+		"one-more":             redis.NewScript(now + clean + weigh + `if sum > tonumber(ARGV[4]) + 1 then return 0 end ` + put + expire),
+		"one-fewer":            redis.NewScript(now + clean + weigh + `if sum >= tonumber(ARGV[4]) then return 0 end ` + put + expire),
+		"never-cleaned":        redis.NewScript(now + weigh + refuse + put + `return 1`),
+		"shared-lease":         redis.NewScript(now + weigh + refuse + put + `redis.call("pexpire", KEYS[1], ARGV[2]) return 1`),
+		"first-lease":          redis.NewScript(now + clean + weigh + refuse + put + `if redis.call("pttl", KEYS[1]) < 0 then redis.call("pexpire", KEYS[1], ARGV[2]) end return 1`),
+		"half-expiry":          redis.NewScript(now + clean + weigh + refuse + put + `redis.call("pexpire", KEYS[1], math.floor(ARGV[2] / 2)) return 1`),
+		"readers-pass":         redis.NewScript(now + clean + weigh + `if ARGV[3] ~= "1" and sum > tonumber(ARGV[4]) then return 0 end ` + put + expire),
+		"writers-pass":         redis.NewScript(now + clean + weigh + `if ARGV[3] == "1" and sum > tonumber(ARGV[4]) then return 0 end ` + put + expire),
+		"counts-members":       redis.NewScript(now + clean + `if redis.call("zcard", KEYS[1]) + ARGV[3] > tonumber(ARGV[4]) then return 0 end ` + put + expire),
+		"one-reader":           redis.NewScript(now + clean + `if redis.call("zcard", KEYS[1]) > 0 then return 0 end ` + put + expire),
+		"evicts":               redis.NewScript(now + clean + weigh + `if sum > tonumber(ARGV[4]) then redis.call("zpopmin", KEYS[1]) end ` + put + expire),
+		"writer-evicts":        redis.NewScript(now + clean + `if ARGV[3] ~= "1" then redis.call("del", KEYS[1]) end ` + weigh + refuse + put + expire),
+		"renews-all":           redis.NewScript(now + clean + weigh + `for _, m in ipairs(redis.call("zrange", KEYS[1], 0, -1)) do redis.call("zadd", KEYS[1], now + ARGV[2], m) end ` + refuse + put + expire),
+		"refused-stays":        redis.NewScript(now + clean + weigh + put + refuse + expire),
+		"double-lease":         redis.NewScript(now + clean + weigh + refuse + `redis.call("zadd", KEYS[1], now + ARGV[2] * 2, ARGV[1]) redis.call("pexpire", KEYS[1], ARGV[2] * 2) return 1`),
+		"half-lease":           redis.NewScript(now + clean + weigh + refuse + `redis.call("zadd", KEYS[1], now + math.floor(ARGV[2] / 2), ARGV[1]) ` + expire),
+		"whole-seconds":        redis.NewScript(now + clean + weigh + refuse + `redis.call("zadd", KEYS[1], math.floor((now + ARGV[2]) / 1000) * 1000, ARGV[1]) ` + expire),
+		"no-end":               redis.NewScript(now + clean + weigh + refuse + `redis.call("zadd", KEYS[1], "+inf", ARGV[1]) return 1`),
+		"late-clean":           redis.NewScript(now + `redis.call("zremrangebyscore", KEYS[1], "-inf", now - 5000) ` + weigh + refuse + put + `redis.call("pexpire", KEYS[1], ARGV[2] + 5000) return 1`),
+		"early-clean":          redis.NewScript(now + `redis.call("zremrangebyscore", KEYS[1], "-inf", now + ARGV[2] / 2) ` + weigh + refuse + put + expire),
 	}
 	leaves = map[string]*redis.Script{
 		"": redis.NewScript(now + `
@@ -76,6 +84,10 @@ var (
 	}
 	count = redis.NewScript(now + clean + weigh + `return sum`)
 	add   = redis.NewScript(now + put + expire)
+
+	queue   = redis.NewScript(now + `redis.call("zadd", KEYS[2], now + 1000, ARGV[1]) return redis.call("pexpire", KEYS[2], 1000)`)
+	queueOn = redis.NewScript(`return redis.call("zadd", KEYS[2], "+inf", ARGV[1])`)
+	unqueue = redis.NewScript(`return redis.call("zrem", KEYS[2], ARGV[1])`)
 )
 
 // scriptOf is the script with a mistake, or the right one.
@@ -94,6 +106,7 @@ type Room struct {
 	Lease    time.Duration
 	Capacity int
 	Mistake  string // a defect for tests; a right lock has none
+	Queues   bool   // readers wait behind writers who wait
 
 	attempts int
 	value    string // of the last attempt: a late request of an older one finds nothing
@@ -132,12 +145,26 @@ func (m *Room) Enter(ctx context.Context, weight int) error {
 			}
 			return nil
 		}
+		if writer := weight > 1; m.Queues && writer {
+			_, _ = m.run(ctx, m.queueUp(), weight) // else readers pass
+		}
 		select {
 		case <-wait.Done():
+			if m.Queues && m.Mistake != "stays-queued" {
+				_, _ = m.run(ctx, unqueue, weight)
+			}
 			return fmt.Errorf("enter %s: %w", m.Name, ErrFull)
 		case <-time.After(poll):
 		}
 	}
+}
+
+// queueUp says that a writer waits.
+func (m *Room) queueUp() *redis.Script {
+	if m.Mistake == "stays-queued" {
+		return queueOn
+	}
+	return queue
 }
 
 // rename gives the next attempt a member of its own.
@@ -168,7 +195,11 @@ func (m *Room) ask(ctx context.Context, weight int) (bool, error) {
 		n, err := m.run(ctx, add, weight)
 		return n == 1, err
 	}
-	n, err := m.run(ctx, scriptOf(enters, m.Mistake), weight)
+	enter := m.Mistake
+	if m.Queues && enter == "" {
+		enter = "writers-first"
+	}
+	n, err := m.run(ctx, scriptOf(enters, enter), weight)
 	return n == 1, err
 }
 
@@ -199,5 +230,5 @@ func (m *Room) Leave(ctx context.Context) error {
 func (m *Room) run(ctx context.Context, script *redis.Script, weight int) (int, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second/4)
 	defer cancel()
-	return script.Run(ctx, m.Redis, []string{m.Name}, m.value, m.Lease.Milliseconds(), weight, m.Capacity).Int()
+	return script.Run(ctx, m.Redis, []string{m.Name, m.Name + ":writers"}, m.value, m.Lease.Milliseconds(), weight, m.Capacity).Int()
 }

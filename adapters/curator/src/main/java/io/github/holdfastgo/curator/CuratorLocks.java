@@ -8,12 +8,16 @@ import io.github.holdfastgo.worker.Request;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 
-/** Curator's InterProcessMutex, without tokens and with them, and its LeaderLatch. */
+/** Curator's InterProcessMutex, without tokens and with them, its semaphore, its read-write lock and its LeaderLatch. */
 final class CuratorLocks implements Locks {
 
     private static final String PLAIN = "curator";
     static final String FENCED = "curator-fenced";
     static final String LATCH = "curator-latch";
+    static final String SEMAPHORE = "curator-semaphore";
+    static final String READ_WRITE = "curator-read-write";
+    /** The permits of the semaphore. */
+    static final int PERMITS = 2;
 
     /** How many servers a run gets, which the adapter of the Go client starts. */
     private static final int MEMBERS = 3;
@@ -38,6 +42,20 @@ final class CuratorLocks implements Locks {
         latch.getAsJsonObject("claims").remove("reentrant");
         latch.getAsJsonObject("claims").addProperty("observes", true);
         all.add(latch);
+        JsonObject semaphore = describe(SEMAPHORE, "InterProcessSemaphoreV2 of Curator with two permits");
+        semaphore.getAsJsonObject("claims").remove("reentrant");
+        semaphore.getAsJsonObject("claims").addProperty("permits", PERMITS);
+        JsonArray keeps = new JsonArray();
+        keeps.add("{name}/leases"); // containers, which the servers delete later
+        keeps.add("{name}/locks");
+        semaphore.add("keeps", keeps);
+        all.add(semaphore);
+        JsonObject both = describe(READ_WRITE, "InterProcessReadWriteLock of Curator");
+        both.getAsJsonObject("claims").remove("reentrant"); // judged of a lock with one holder
+        both.getAsJsonObject("claims").remove("fairness"); // there is no one order among readers and writers
+        both.getAsJsonObject("claims").addProperty("read_write", true);
+        both.getAsJsonObject("claims").addProperty("prefers_writers", true); // it queues all, and readers pass readers alone
+        all.add(both);
         return all;
     }
 
@@ -74,6 +92,6 @@ final class CuratorLocks implements Locks {
         if (name.isEmpty()) {
             name = PLAIN;
         }
-        return List.of(PLAIN, FENCED, LATCH).contains(name) ? Ensemble.connect(name, hello) : null;
+        return List.of(PLAIN, FENCED, LATCH, SEMAPHORE, READ_WRITE).contains(name) ? Ensemble.connect(name, hello) : null;
     }
 }

@@ -61,7 +61,7 @@ final class Ensemble implements Locks.Opened {
         e.client.start();
         try {
             // A process that has been up for a while has a session, and its code is loaded.
-            e.make("holdfast-warm-up-" + e.process, 0).rehearse();
+            e.make("holdfast-warm-up-" + e.process, 0, false).rehearse();
         } catch (Exception x) {
             e.close();
             throw new IllegalStateException(x);
@@ -69,10 +69,14 @@ final class Ensemble implements Locks.Opened {
         return e;
     }
 
-    private CuratorOwner make(String lock, long thread) {
+    private CuratorOwner make(String lock, long thread, boolean shared) {
         String path = ROOT + "/" + escaped(lock);
-        return id.equals(CuratorLocks.LATCH) ? new LatchOwner(lock, thread, client, path, process, leaseNs)
-                : new MutexOwner(lock, thread, client, path, leaseNs, id.equals(CuratorLocks.FENCED));
+        return switch (id) {
+            case CuratorLocks.LATCH -> new LatchOwner(lock, thread, client, path, process, leaseNs);
+            case CuratorLocks.SEMAPHORE -> new SemaphoreOwner(lock, thread, client, path, CuratorLocks.PERMITS, leaseNs);
+            case CuratorLocks.READ_WRITE -> MutexOwner.ofBoth(lock, thread, client, path, leaseNs, shared);
+            default -> MutexOwner.exclusive(lock, thread, client, path, leaseNs, id.equals(CuratorLocks.FENCED));
+        };
     }
 
     @Override
@@ -88,8 +92,8 @@ final class Ensemble implements Locks.Opened {
 
     @Override
     public Owner owner(String lock, long thread, boolean shared) {
-        CuratorOwner o = make(lock, thread);
-        if (o instanceof MutexOwner) { // a latch has a listener of its own
+        CuratorOwner o = make(lock, thread, shared);
+        if (!(o instanceof LatchOwner)) { // a latch has a listener of its own
             owners.add(o);
         }
         return o;

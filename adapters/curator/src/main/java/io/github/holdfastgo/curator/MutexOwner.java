@@ -3,14 +3,16 @@ package io.github.holdfastgo.curator;
 import io.github.holdfastgo.worker.Grant;
 import io.github.holdfastgo.worker.Request;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.recipes.locks.InterProcessMutex;
+import org.apache.curator.framework.recipes.locks.InterProcessReadWriteLock;
 import org.apache.zookeeper.data.Stat;
 
-/** An owner of an InterProcessMutex, of which Curator knows the thread. */
+/** An owner of an InterProcessMutex, or of one side of a read-write lock. Curator knows its thread. */
 final class MutexOwner extends CuratorOwner {
 
-    /** Shows where the calling thread has its node; null where it has none. */
+    /** A mutex that shows its node. */
     private static final class Mutex extends InterProcessMutex {
         Mutex(CuratorFramework client, String path) {
             super(client, path);
@@ -21,15 +23,31 @@ final class MutexOwner extends CuratorOwner {
         }
     }
 
-    private final Mutex mutex;
+    private final InterProcessMutex mutex;
+    private final Supplier<String> node; // that of the calling thread; null where it has none
     private final long leaseNs;
     private final boolean fenced;
 
-    MutexOwner(String lock, long thread, CuratorFramework client, String path, long leaseNs, boolean fenced) {
+    private MutexOwner(String lock, long thread, CuratorFramework client, InterProcessMutex mutex, Supplier<String> node,
+            long leaseNs, boolean fenced) {
         super(lock, thread, client);
+        this.mutex = mutex;
+        this.node = node;
         this.leaseNs = leaseNs;
         this.fenced = fenced;
-        mutex = new Mutex(client, path);
+    }
+
+    static MutexOwner exclusive(String lock, long thread, CuratorFramework client, String path, long leaseNs, boolean fenced) {
+        Mutex mutex = new Mutex(client, path);
+        return new MutexOwner(lock, thread, client, mutex, mutex::node, leaseNs, fenced);
+    }
+
+    /** Returns a writer, or a reader if the owner shares the lock. */
+    static MutexOwner ofBoth(String lock, long thread, CuratorFramework client, String path, long leaseNs, boolean shared) {
+        InterProcessReadWriteLock both = new InterProcessReadWriteLock(client, path);
+        return shared
+                ? new MutexOwner(lock, thread, client, both.readLock(), both.readLock()::getLockPath, leaseNs, false)
+                : new MutexOwner(lock, thread, client, both.writeLock(), both.writeLock()::getLockPath, leaseNs, false);
     }
 
     @Override
@@ -51,7 +69,7 @@ final class MutexOwner extends CuratorOwner {
 
     /** The zxid at which the owner's node was created; it grows from holder to holder. 0 where the node is gone. */
     private long token() throws Exception {
-        Stat s = client.checkExists().forPath(mutex.node());
+        Stat s = client.checkExists().forPath(node());
         return s == null ? 0 : s.getCzxid();
     }
 
@@ -62,6 +80,6 @@ final class MutexOwner extends CuratorOwner {
 
     @Override
     String node() {
-        return mutex.node();
+        return node.get();
     }
 }
