@@ -130,7 +130,7 @@ func (j errorsJudge) knownEnd(o *op, by int64) int64 {
 	first := plus(j.sentBy(o), j.leaseOf(o))
 	for _, s := range o.own.changes.between(o.inv, o.ret) {
 		if s.holder == o.owner && j.handedOn(ownerLock{o.owner, o.lock}, s) == o {
-			first = min(first, s.expires(), plus(o.inv, j.leaseOf(o))) // it may have learned of no later end
+			first = min(first, plus(o.inv, min(j.leaseOf(o), s.TTL))) // it may have learned of no later end
 		}
 	}
 	if !o.args.Renewed {

@@ -134,3 +134,30 @@ func TestRelease_ofAPoolOfClosedConnections(t *testing.T) {
 		}
 	})
 }
+
+// The connections of the pool have broken while a fair waiter waits. One look finds one that
+// works, and the waiter does not miss the end of a dead holder's lease.
+func TestFair_looksOverBrokenConnections(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		must[*lock.Hold](t)(w.client().Acquire(ctx, "orders", lock.Lease(5*time.Second)))
+		c := w.clientOn(w.redis(noRetries))
+		var wg sync.WaitGroup
+		for range 12 {
+			wg.Go(func() { must[bool](t)(c.NewLock("orders", "a").IsLocked(ctx)) })
+		}
+		wg.Wait()
+		start := time.Now()
+		time.AfterFunc(4*time.Second, func() {
+			for _, l := range w.open() {
+				if !l.subs.Load() {
+					l.Close()
+				}
+			}
+		})
+		must[*lock.Hold](t)(c.NewFairLock("orders").Acquire(ctx))
+		if d := time.Since(start); d > 6500*time.Millisecond {
+			t.Errorf("it got the lock after %v, and the lease was over after 5s", d)
+		}
+	})
+}

@@ -342,8 +342,10 @@ func (l *line) look() (pttl time.Duration) {
 			args = append(args, p.s.field)
 		}
 		ctx, cancel := context.WithTimeout(c.life, c.placeLease()/looksPerLease)
-		answers, err := call(ctx, c, func(ctx context.Context) ([]int64, error) {
-			return c.script(fairLookScript).Run(ctx, c.rdb, keys, args...).Int64Slice()
+		answers, err := persist(ctx, c, forever, func(int, error) bool { return true }, func(ctx context.Context) ([]int64, error) {
+			return call(ctx, c, func(ctx context.Context) ([]int64, error) {
+				return c.script(fairLookScript).Run(ctx, c.rdb, keys, args...).Int64Slice()
+			})
 		})
 		cancel()
 		if err != nil || len(answers) != len(batch)+1 {

@@ -220,12 +220,12 @@ func (s *state) extend(ctx context.Context, cur *holding, d time.Duration) error
 	lost := held.cause == ErrLost
 	s.c.mu.Unlock()
 	after()
-	switch {
-	case lost && !current && (r.held || r.err != nil): // it keeps a lost lock from others
+	if lost && !current && (r.held || r.err != nil) { // it keeps a lost lock from others
 		s.takeBack(&request{hold: held.id, count: 1, lease: d}, true)
-		return errExtendLost
+	}
+	switch {
 	case lost:
-		return errExtendLost
+		return fmt.Errorf("extend lock: %w", ErrLost)
 	case !current:
 		return errNotExtended
 	case err == nil:
@@ -239,4 +239,3 @@ func (s *state) extend(ctx context.Context, cur *holding, d time.Duration) error
 }
 
 var errNotExtended = fmt.Errorf("extend lock: %w", ErrNotHeld)
-var errExtendLost = fmt.Errorf("extend lock: %w", ErrLost)

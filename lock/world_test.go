@@ -181,7 +181,9 @@ func (l *link) Close() error {
 // SetWriteDeadline does nothing, as a write succeeds at once.
 func (l *link) SetWriteDeadline(time.Time) error { return nil }
 
-func (l *link) SetDeadline(t time.Time) error { return l.Conn.SetReadDeadline(t) }
+func (l *link) SetDeadline(t time.Time) error { return reset(l.Conn.SetReadDeadline(t)) }
+
+func (l *link) SetReadDeadline(t time.Time) error { return l.SetDeadline(t) }
 
 // carry takes what was written to the server.
 func (l *link) carry() {
