@@ -145,7 +145,7 @@ func (s *state) releaseWithin(ctx context.Context, until time.Time) (left int, e
 		s.c.mu.Unlock()
 	case s.cur == nil:
 		s.c.mu.Unlock()
-		if g != nil { // an acquire of unknown outcome
+		if g != nil && g.hold == 0 { // an acquire of unknown outcome, and not what was lost
 			if _, err := s.send(ctx, until, g); err != nil && !errors.Is(err, errOverruled) {
 				return 0, unknown("release lock", err)
 			}

@@ -144,7 +144,7 @@ func (c *Client) renewAt(batch []*renewal) {
 				after = append(after, func() { s.takeBack(&request{hold: r.cur.id, count: 1, lease: r.lease}, true) })
 			}
 		case r.err != nil:
-			s.due = now.Add(r.span / 10)
+			s.late, s.due = true, now.Add(r.span/10) // it may have arrived, or still do
 			after = append(after, func() { c.cfg.observer.RenewDone(s.key.name, s.key.owner, r.err) })
 		case r.held:
 			s.due = r.sent.Add(c.cfg.lease / 3)
