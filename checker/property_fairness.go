@@ -66,7 +66,7 @@ func (j fairnessJudge) judge() Verdict {
 				break
 			}
 			if j.claims.PrefersWriters && (a.args.Mode == history.Shared || b.args.Mode != history.Shared) {
-				continue // nobody but a reader waits behind a writer, and who comes after a reader may pass
+				continue // only a reader waits behind a writer, and anybody may pass a reader
 			}
 			if a.owner == b.owner || j.arrivalOf(a, answered) >= b.inv || !j.stillWaiting(a, b.ret) || b.res.Count > 1 {
 				continue

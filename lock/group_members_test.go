@@ -124,8 +124,8 @@ func TestGroup_nestedLeaseTooShort(t *testing.T) {
 	})
 }
 
-// What an earlier round has left is in the way of the next ones, and nobody else. The acquire
-// says that its outcome is unknown, also when its context ends.
+// The holds of an earlier round are in the way of the next ones, and no other owner is. The
+// acquire says that its outcome is unknown, also when its context ends.
 func TestRedLock_itsOwnLeftovers(t *testing.T) {
 	for name, ends := range map[string]bool{"the wait is over": false, "the context ends": true} {
 		t.Run(name, func(t *testing.T) {

@@ -9,15 +9,16 @@ import (
 )
 
 // The locks: the Mutex, whose resource may be shown a token, and the Election, whose
-// observers ask for the leader or follow a watch.
+// observers ask for the leader or follow a watch. The last is the RWMutex of the recipes.
 const (
 	plain   = "etcd"
 	fenced  = "etcd-fenced"
 	elected = "etcd-election"
 	watched = "etcd-election-observe"
+	both    = "etcd-read-write"
 )
 
-var kinds = []string{plain, fenced, elected, watched}
+var kinds = []string{plain, fenced, elected, watched, both}
 
 // members is the number of servers of a run: enough for a majority without one.
 const members = 3
@@ -58,5 +59,9 @@ func describe() []locks.Description {
 	e.Name, e.Summary, e.Claims.Observes = elected, "etcd's concurrency.Election, whose observers ask Leader, with its revision as a token", true
 	w := e
 	w.Name, w.Summary = watched, "the same, whose observers keep the last value of Observe"
-	return []locks.Description{d, f, e, w}
+	b := d
+	b.Name, b.Summary = both, "RWMutex of etcd's recipes, which are experimental, a session for each owner"
+	b.Claims.Fairness, b.Claims.ReadWrite, b.Claims.PrefersWriters = false, true, true
+	b.Known = nil
+	return []locks.Description{d, f, e, w, b}
 }

@@ -9,6 +9,7 @@ import (
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/client/v3/concurrency"
+	recipe "go.etcd.io/etcd/client/v3/experimental/recipes"
 
 	"github.com/holdfast-go/holdfast/lock"
 )
@@ -60,11 +61,14 @@ func (c candidate) IsOwner() clientv3.Cmp {
 func (c candidate) takenBack() bool { return c.Key() == "" && c.Rev() != 0 }
 
 // contest begins one for an owner.
-func (m *mutexes) contest(s *concurrency.Session, name, thread string) contest {
-	if m.elects() {
-		return candidate{concurrency.NewElection(s, prefix+name), m.process + "/" + thread}
+func (m *mutexes) contest(s *concurrency.Session, o *owner) contest {
+	switch {
+	case m.elects():
+		return candidate{concurrency.NewElection(s, prefix+o.name), m.process + "/" + o.thread}
+	case m.kind == both:
+		return &side{session: s, rw: recipe.NewRWMutex(s, prefix+o.name), shared: o.shared}
 	}
-	return mutex{concurrency.NewMutex(s, prefix+name)}
+	return mutex{concurrency.NewMutex(s, prefix+o.name)}
 }
 
 func (m *mutexes) elects() bool { return m.kind == elected || m.kind == watched }

@@ -11,6 +11,7 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/client/v3/concurrency"
+	recipe "go.etcd.io/etcd/client/v3/experimental/recipes"
 	"go.uber.org/zap"
 
 	"github.com/holdfast-go/holdfast/internal/must"
@@ -129,4 +130,40 @@ func candidates(t *testing.T, c *clientv3.Client) int64 {
 	resp, err := c.Get(t.Context(), "/found/", clientv3.WithPrefix(), clientv3.WithCountOnly())
 	must.Succeed(t, err)
 	return resp.Count
+}
+
+// A writer whose session has ended while it waited gets an RWMutex without a key, and works
+// beside the next one.
+func TestRWMutexGrantedWithoutKey(t *testing.T) {
+	c, _, _, second := contestants(t)
+	session := func() *concurrency.Session {
+		s, err := concurrency.NewSession(c, concurrency.WithTTL(60))
+		must.Succeed(t, err)
+		return s
+	}
+	one, two, three := recipe.NewRWMutex(session(), "/both"), recipe.NewRWMutex(second, "/both"), recipe.NewRWMutex(session(), "/both")
+	waiting := func(n int64) {
+		for {
+			resp, err := c.Get(t.Context(), "/both/", clientv3.WithPrefix(), clientv3.WithCountOnly())
+			must.Succeed(t, err)
+			if resp.Count == n {
+				return
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+	}
+	must.Succeed(t, one.Lock())
+	ended := make(chan error, 2)
+	go func() { ended <- two.Lock() }()
+	waiting(2)
+	_, err := c.Revoke(t.Context(), second.Lease())
+	must.Succeed(t, err)
+	go func() { ended <- three.Lock() }()
+	waiting(2)
+	must.Succeed(t, one.Unlock())
+	for range 2 {
+		if err := <-ended; err != nil {
+			t.Errorf("a writer ended with %v", err)
+		}
+	}
 }

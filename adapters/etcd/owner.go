@@ -19,6 +19,7 @@ import (
 type owner struct {
 	of           *mutexes
 	name, thread string
+	shared       bool // it is a reader
 
 	mu      sync.Mutex
 	session *concurrency.Session // nil while there is none that lives
@@ -64,7 +65,7 @@ func (o *owner) acquire(ctx context.Context, take func(contest, context.Context)
 		if err != nil {
 			return lock.Grant{}, fmt.Errorf("open a session: %w", errors.Join(lock.ErrUnknown, err))
 		}
-		m := o.of.contest(s, o.name, o.thread)
+		m := o.of.contest(s, o)
 		if err = take(m, ctx); err == nil {
 			err = o.renew(ctx, s)
 		}
@@ -85,11 +86,11 @@ func (o *owner) acquire(ctx context.Context, take func(contest, context.Context)
 // renew lets the lease of a session begin anew. It is the session's and not the hold's.
 // When a hold begins, it may have run for a third of its time, and for half a second; a
 // hold is to last as long as it was asked for. A session that has ended may
-// win a campaign.
+// win a campaign, or be let in by an RWMutex.
 func (o *owner) renew(ctx context.Context, s *concurrency.Session) error {
 	return insist(ctx, func() error {
 		_, err := o.of.client.KeepAliveOnce(ctx, s.Lease())
-		if o.of.elects() && errors.Is(err, rpctypes.ErrLeaseNotFound) {
+		if (o.of.elects() || o.of.kind == both) && errors.Is(err, rpctypes.ErrLeaseNotFound) {
 			return nil
 		}
 		return err
@@ -123,7 +124,7 @@ func (o *owner) granted(h *hold) lock.Grant {
 	defer o.mu.Unlock()
 	o.held = h
 	g := lock.Grant{Count: 1, Lease: time.Duration(o.of.ttl) * time.Second, Renewed: true}
-	if o.of.kind != plain {
+	if o.of.kind != plain && o.of.kind != both {
 		g.Token = uint64(h.contest.Header().Revision)
 	}
 	return g
@@ -184,6 +185,9 @@ func (o *owner) HoldCount(ctx context.Context) (int, error) {
 	o.mu.Unlock()
 	if h == nil {
 		return 0, nil
+	}
+	if o.of.kind == both {
+		return 1, nil // what its owner believes
 	}
 	ctx, cancel := context.WithTimeout(ctx, o.of.timeout)
 	defer cancel()

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/url"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -296,6 +295,9 @@ func (o *owner) granted(h *hold, token uint64) lock.Grant {
 	return lock.Grant{Count: 1, Lease: o.of.lease, Renewed: true, Token: token}
 }
 
+// sequenceDigits are those at the end of the name of a sequential node.
+const sequenceDigits = 10
+
 // holder is the first node of a lock, with the zxid at which it was created; ""
 // where there is none.
 func holder(c *zk.Conn, path string) (node string, zxid uint64, err error) {
@@ -308,10 +310,13 @@ func holder(c *zk.Conn, path string) (node string, zxid uint64, err error) {
 	}
 	first, least := "", -1
 	for _, n := range names {
-		seq, err := strconv.Atoi(n[strings.LastIndex(n, "-")+1:])
+		seq, err := strconv.Atoi(n[max(0, len(n)-sequenceDigits):])
 		if err == nil && (least < 0 || seq < least) {
 			first, least = n, seq
 		}
+	}
+	if first == "" {
+		return "", 0, nil // another recipe, which has its nodes elsewhere
 	}
 	exists, stat, err := c.Exists(path + "/" + first)
 	if err != nil || !exists {
