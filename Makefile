@@ -170,7 +170,7 @@ FILL = awk -v dir="$$dir" ' \
 	/^<!-- end .* -->$$/ { skip = 0 } !skip && !/^<!-- begin / { print }'
 BUILT = dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && set -e && go build -o "$$dir/holdfast" ./cmd/holdfast
 
-VARY = selftest vary --seeds 12000
+VARY = selftest vary --seeds 100000
 track-record:
 	@$(BUILT); \
 	"$$dir/holdfast" selftest gallery --format markdown >"$$dir/track record"; \
