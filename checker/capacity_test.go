@@ -187,9 +187,18 @@ func TestHoldsAreWeighed(t *testing.T) {
 			2001 server n1 EVAL by=c2 holder=c1 count=1 ttl=7010
 			2002 c2 ok`, Ownership, Violated, false, "client-2 lowered the hold of client-1/1"},
 		{"a reader waits behind a writer", behind, readerWaitsBehindAWriter, Progress, OutcomeOK, false, ""},
-		{"a reader waits for readers", readers, readerWaitsBehindAWriter, Progress, Violated, false, "client-3/1 waited from"},
+		{"a reader waits for readers", readers, readerWaitsBehindAWriter, Progress, Violated, false, "without the claim prefers_writers"},
 		{"a reader is refused behind a writer", behind, readerWaitsBehindAWriter, Linearizable, OutcomeOK, false, ""},
-		{"a reader is refused among readers", readers, readerWaitsBehindAWriter, Linearizable, Violated, false, ""},
+		{"a reader is refused among readers", readers, readerWaitsBehindAWriter, Linearizable, Violated, false, "without the claim prefers_writers"},
+		{"a writer has no answer, and its place stays", behind, `
+			0     c1 acquire lease=5000
+			1     c1 ok
+			2     c2 acquire lease=5000 wait=50
+			60    c2 info err=unknown
+			100   c1 release
+			101   c1 ok
+			1000  c3 acquire lease=5000 mode=shared
+			1001  c3 fail err=busy`, Linearizable, OutcomeOK, false, ""},
 		{"no reader passes a writer", behind, readerWaitsBehindAWriter, Fairness, OutcomeOK, false, ""},
 		{"a reader passes a writer", behind, `
 			0     c1 acquire lease=60000 mode=shared
@@ -203,7 +212,7 @@ func TestHoldsAreWeighed(t *testing.T) {
 			3001  c3 ok
 			3002  c2 ok
 			3003  c2 release
-			3004  c2 ok`, Fairness, Violated, false, "client-3/1 was granted the lock at 1.001 s before client-2/1"},
+			3004  c2 ok`, Fairness, Violated, false, "reader client-3/1 was granted the lock at 1.001 s before writer client-2/1"},
 		{"a reader sleeps when the writer has gone", behind, `
 			0     c1 acquire lease=60000 mode=shared
 			1     c1 ok

@@ -280,11 +280,6 @@ func (s *faultSpan) sparesRequests() bool {
 	return s.only(history.Traits{LosesNotices: s.LosesNotices, HoldsSubscriptions: s.HoldsSubscriptions})
 }
 
-// cancelsAtMost reports whether a fault spares requests, or cancels operations.
-func (s *faultSpan) cancelsAtMost() bool {
-	return s.only(history.Traits{LosesNotices: s.LosesNotices, HoldsSubscriptions: s.HoldsSubscriptions, Cancels: s.Cancels})
-}
-
 // sparesRenewals reports whether a fault blocks no renewal: it costs a client at
 // most a round trip.
 func (s *faultSpan) sparesRenewals() bool {

@@ -44,7 +44,8 @@ func (j fencingJudge) judge() Verdict {
 		if b != nil && b.Token == a.Token && b.Owner == a.Owner && ao.res.Count > 1 && j.mayGoOn(b) {
 			b = nil
 		}
-		if b == nil && j.keptSince(a, ao) {
+		// The servers kept it for certain until its client heard. So a hold released meanwhile came before.
+		if kept := a.Lease == 0 || a.From-ao.inv < a.Lease; b == nil && kept && j.lossByTraits(ao.inv, a.From).groups == 0 {
 			b = s.aboveReleased(j.trace, a, ao.inv)
 		}
 		if b != nil {
@@ -102,12 +103,6 @@ func (s *tokens) aboveReleased(t *trace, a *Belief, asked int64) *Belief {
 		}
 	}
 	return nil
-}
-
-// keptSince reports whether the servers kept a hold for certain from its grant there to
-// its grant to the client. So a hold that was released in that time came before it.
-func (j fencingJudge) keptSince(a *Belief, o *op) bool {
-	return (a.Lease == 0 || a.From-o.inv < a.Lease) && j.lossByTraits(o.inv, a.From).groups == 0
 }
 
 // stableTokens checks that nested acquires of a hold return its token. Between two of

@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -138,7 +139,7 @@ func (j linearizableJudge) explainOp(o *op) Verdict {
 	case o.f == history.Acquire && o.failed(history.ErrLost):
 		return v("the acquire of %s failed at %s, while the lease of its hold still ran: it reported a loss", o.owner, at(o.ret))
 	case o.f == history.Acquire:
-		return v("%s was refused the lock as busy at %s; nobody else can have held it at any time since its request at %s", o.owner, at(o.ret), at(o.inv))
+		return v("%s was refused the lock as busy at %s%s since its request at %s", o.owner, at(o.ret), cmp.Or(j.hadRoom(o, o.inv, o.ret), "; nobody else can have held it at any time"), at(o.inv))
 	case o.f == history.Release && o.kind == history.OK:
 		left := ""
 		if j.claims.Reentrant || o.res.Count > 0 {

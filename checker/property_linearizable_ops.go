@@ -29,7 +29,7 @@ func (j linearizableJudge) lockOps(lock string) (ops []linear.Op, byLog bool) {
 	ops = j.lossesOfTheDead(lock, ops) // before the acquire with the same id: forgive looks for that one
 	var places, writers queue          // empty unless the lock has a queue
 	if j.claims.Fairness || j.claims.PrefersWriters {
-		places, writers = queueOf(j.byLock[lock], isAcquire), queueOf(j.byLock[lock], isWriting)
+		places, writers = j.queueOf(j.byLock[lock], isAcquire), j.queueOf(j.byLock[lock], isWriting)
 	}
 	for _, o := range j.byLock[lock] {
 		_, crashed := j.crashed[o.client]
@@ -92,15 +92,24 @@ type queue struct{ from, to []int64 }
 
 // queueOf has those operations that may have a place in a queue. A single try may take one
 // until its client gives it up.
-func queueOf(ops []*op, mayQueue func(*op) bool) (q queue) {
+func (t *trace) queueOf(ops []*op, mayQueue func(*op) bool) (q queue) {
 	for _, o := range ops {
 		if mayQueue(o) {
-			q.from, q.to = append(q.from, o.inv), append(q.to, o.ret)
+			q.from, q.to = append(q.from, o.inv), append(q.to, t.leftQueue(o, o.args.Lease))
 		}
 	}
 	slices.Sort(q.from)
 	slices.Sort(q.to)
 	return q
+}
+
+// leftQueue is when the place of an acquire is gone for certain. Like a hold, a place may
+// outlast a client that dies or has no answer by a lease.
+func (t *trace) leftQueue(o *op, lease int64) int64 {
+	if o.unclear() && !o.open() {
+		return plus(o.ret, lease)
+	}
+	return min(o.ret, plus(t.crashed.at(o.client), lease))
 }
 
 // hasOther reports whether more than its own acquires were open during an operation.

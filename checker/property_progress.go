@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -156,7 +157,7 @@ func (j progressJudge) waitersOf(lock string, weight int) *waiting {
 	}
 	for _, o := range j.byLock[lock] {
 		if j.claims.PrefersWriters && weight < j.claims.Capacity() && isWriting(o) {
-			w.queued = append(w.queued, [2]int64{o.inv, min(o.ret, plus(j.crashed.at(o.client), w.lease))})
+			w.queued = append(w.queued, [2]int64{o.inv, j.leftQueue(o, w.lease)})
 		}
 	}
 	w.taken = merged(append(j.timesTaken(lock, weight, nil), w.queued...))
@@ -221,12 +222,8 @@ func (j progressJudge) judgeIdleWait(o *op, w *waiting) Verdict {
 	case j.claims.Session > 0:
 		leases = "a session ends within " + long(w.lease)
 	}
-	free := "nobody held the lock"
-	if j.claims.Capacity() > 1 {
-		free = "the lock had room"
-	}
-	v := violation(from+bound, opIDs(o, j.lastHolder(o.lock, from)), "%s waited from %s to %s while %s: %s, and %s",
-		o.owner, at(from), at(to), free, j.lastHeld(o.lock, from), leases)
+	v := violation(from+bound, opIDs(o, j.lastHolder(o.lock, from)), "%s waited from %s to %s%s: %s, and %s",
+		o.owner, at(from), at(to), cmp.Or(j.hadRoom(o, from, to), " while nobody held the lock"), j.lastHeld(o.lock, from), leases)
 	return inherently(v, j.whySilenceInherent(o.lock, to))
 }
 
@@ -297,7 +294,19 @@ func (j progressJudge) judgeSleep(o *op, w *waiting) Verdict {
 		return Verdict{Outcome: OutcomeOK}
 	}
 	return byServers(violation(from+j.claims.Handoff, opIDs(o, j.lastHolder(o.lock, from)),
-		"%s slept on a free lock from %s to %s; it is to notice within %s", o.owner, at(from), at(to), long(j.claims.Handoff)))
+		"%s slept%s from %s to %s; it is to notice within %s", o.owner, cmp.Or(j.hadRoom(o, from, to), " on a free lock"), at(from), at(to), long(j.claims.Handoff)))
+}
+
+// hadRoom says of a lock with room for several what it had for an acquire; "" of a mutex. It
+// names the claim that is missing if readers wait behind writers.
+func (t *trace) hadRoom(o *op, from, to int64) string {
+	switch {
+	case t.claims.Capacity() == 1:
+		return ""
+	case isWriting(o) || t.claims.PrefersWriters || !t.queueOf(t.byLock[o.lock], isWriting).hasOther(&op{inv: from, ret: to}, 0):
+		return " while the lock had room"
+	}
+	return " while the lock had room for a reader, and a writer waited, whom readers may pass without the claim prefers_writers,"
 }
 
 // isCutOff is the reason of verdicts on facts that a cut-off history cannot show.

@@ -169,7 +169,7 @@ func (j progressJudge) judgeCancel(o *op) Verdict {
 		}
 		end := j.waitEnd(o)
 		excused := j.overlap(f.from, end, j.allow.healing, func(f *faultSpan) bool {
-			return f.touchesClient(o.client) && !f.cancelsAtMost()
+			return f.touchesClient(o.client) && !f.only(history.Traits{LosesNotices: f.LosesNotices, HoldsSubscriptions: f.HoldsSubscriptions, Cancels: f.Cancels})
 		})
 		if late := end - f.from - excused; late > j.allow.waitSlack && !j.cancelsAnother(o, f.from) {
 			return violation(f.from+j.allow.waitSlack, opIDs(o), "the context of the %s of %s was cancelled at %s; it went on for %s",

@@ -185,8 +185,10 @@ func writeSVG(w io.Writer, h *history.History, r *results.Run) error {
 	}
 	box := viewBox.FindStringSubmatch(head)
 	defs := strings.TrimSuffix(strings.SplitN(string(Patterns()), "<defs>", 2)[1], "</svg>")
+	// XML requires quotes around all attributes.
+	body = svgTag.ReplaceAllStringFunc(body, func(tag string) string { return svgBare.ReplaceAllString(tag, `="$1"`) })
 	_, err := fmt.Fprintf(w, "%s xmlns=\"http://www.w3.org/2000/svg\" width=\"%s\" height=\"%s\" font-family=\"sans-serif\">\n<style>\n%s</style>\n<defs>%s<rect width=\"100%%\" height=\"100%%\" fill=\"#ffffff\"/>%s",
-		head, box[1], box[2], paper(css("drawing")), defs, quoted(body))
+		head, box[1], box[2], paper(css("drawing")), defs, body)
 	return err
 }
 
@@ -202,11 +204,6 @@ var (
 	svgTag  = regexp.MustCompile(`<(?:rect|text|path) [^>]*>`)
 	svgBare = regexp.MustCompile(`=([^" >]+)`)
 )
-
-// quoted puts all attributes of a drawing in quotes, as XML requires.
-func quoted(svg string) string {
-	return svgTag.ReplaceAllStringFunc(svg, func(tag string) string { return svgBare.ReplaceAllString(tag, `="$1"`) })
-}
 
 // paper replaces the variables of a style sheet by the light colours, for
 // programs that do not know variables.

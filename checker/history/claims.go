@@ -89,7 +89,7 @@ func (c Claims) Conflict() string {
 	case c.Capacity() > 1 && (c.Reentrant || c.Fencing):
 		return `"reentrant" and "fencing" are claims of a lock with one holder`
 	case c.ReadWrite && c.Fairness:
-		return `"fairness" among readers and writers has no one order`
+		return `"fairness" among readers and writers has no one order; claim "prefers_writers" if readers wait behind writers, or neither`
 	case c.PrefersWriters && !c.ReadWrite:
 		return `"prefers_writers" is a claim of a lock with "read_write"`
 	case c.Observes && c.Capacity() > 1:

@@ -185,7 +185,7 @@ func promised(l *locks.Lock) []string {
 		holds bool
 		words string
 	}{{true, "exclusion"}, {c.Lease, "a lease"}, {c.Renewal, "renewal"}, {c.LostSign, "a sign when the hold is lost"}, {c.Reentrant, "reentrancy"},
-		{c.Fencing, "fencing tokens"}, {c.Fairness, "fairness"}, {c.TakesBack, "nothing left behind by a failed acquire"}, {c.Messages, "waiters woken by messages"}} {
+		{c.Fencing, "fencing tokens"}, {c.Fairness, "fairness"}, {c.PrefersWriters, "writers before readers"}, {c.TakesBack, "nothing left behind by a failed acquire"}, {c.Messages, "waiters woken by messages"}} {
 		if one.holds {
 			all = append(all, one.words)
 		}
