@@ -178,12 +178,12 @@ track-record:
 	for page in docs/gallery.md docs/tables/gallery.md; do $(FILL) $$page >"$$dir/page" && cp "$$dir/page" $$page; done
 
 # What exploration within the promises of the reference locks finds, in docs/exploring.md.
-SURVIVABLE = reentrant=20000 fenced=20000 fair=10000 reentrant-wait=10000 multi=10000 redlock=2000
+SURVIVABLE = reentrant=200000 fair=150000 multi=60000 redlock=40000 fenced=20000 reentrant-wait=20000
 .PHONY: survivable
 survivable:
 	@$(BUILT); printf '| lock | runs | violated | proved nothing |\n|---|---:|---:|---:|\n' >"$$dir/survivable"; \
 	for part in $(SURVIVABLE); do \
-		"$$dir/holdfast" explore --lock $${part%=*} --survivable --all --seed 5000001 --runs $${part#*=} --out "$$dir/out" --format json >"$$dir/json" || test $$? -eq 1; \
+		"$$dir/holdfast" explore --lock $${part%=*} --survivable --all --seed 6000001 --runs $${part#*=} --out "$$dir/out" --format json >"$$dir/json" || test $$? -eq 1; \
 		awk -v lock=$${part%=*} '/^  "(runs|violated|unknown)":/ {n[$$1] = $$2 + 0} END {print "| " lock " | " n["\"runs\":"] " | " n["\"violated\":"] + 0 " | " n["\"unknown\":"] + 0 " |"}' "$$dir/json" >>"$$dir/survivable"; \
 		rm -r "$$dir/out"; \
 	done; \
