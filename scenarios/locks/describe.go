@@ -176,6 +176,8 @@ func (d Description) Check() error {
 	switch c := d.Claims; {
 	case c.Conflict() != "":
 		return wrong("%s", c.Conflict())
+	case c.PrefersWriters && !c.Waits:
+		return wrong(`"prefers_writers" is about those who wait, and needs the claim "waits"`)
 	case d.Primaries < 0 || d.Primaries > 9:
 		return wrong(`"primaries" must be from 1 to 9`)
 	case d.Quorum < 0 || d.Quorum > d.Groups():

@@ -16,6 +16,7 @@ func TestDescriptionCheck(t *testing.T) {
 	for says, spoil := range map[string]func(*Description){
 		"name":        func(d *Description) { d.Name = "" },
 		"lower case":  func(d *Description) { d.Name = "My Lock" },
+		"those who w": func(d *Description) { d.Claims = history.Claims{ReadWrite: true, PrefersWriters: true} },
 		"quorum":      func(d *Description) { d.Quorum = 6 },
 		"primaries":   func(d *Description) { d.Primaries = 10 },
 		"renews":      func(d *Description) { d.Claims.Lease = false },
