@@ -41,6 +41,28 @@ func TestUnlock_leaseEndsWhileAnAcquireIsTakenBack(t *testing.T) {
 	})
 }
 
+// The server executes renewals, and their owner hears of none. When the hold is lost by the
+// clock, the owner takes it back, and the lock is free long before the lease on the server ends.
+func TestLost_takesBackWhatUnheardRenewalsLeft(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		h := must[*lock.Hold](t)(w.clientOn(w.redis(noRetries)).Acquire(ctx, "orders"))
+		time.Sleep(11 * time.Second) // the server has the script from here on
+		lost := func(cmd string, args []string) bool { return entry{cmd: cmd, args: args}.renews() != "" }
+		w.drop.Store(&lost)
+		<-h.Lost()
+		if ttl := w.server.TTL("orders"); ttl < 10*time.Second {
+			t.Errorf("the lease on the server ends in %v: the test shows nothing", ttl)
+		}
+		time.Sleep(time.Second)
+		if w.server.Exists("orders") {
+			t.Error("the server has the lock a second after the loss")
+		}
+		wantErr(t, "release", h.Release(ctx), lock.ErrLost)
+		wantErr(t, "second release", h.Release(ctx), lock.ErrNotHeld)
+	})
+}
+
 // A grant may come too late to be of use. The caller has held nothing that it could have
 // lost, and the outcome is as unknown as that of an acquire without an answer.
 func TestLock_answerAfterTheLease(t *testing.T) {
