@@ -177,7 +177,9 @@ func (j countJudge) judgeServerCounts(k ownerLock) Verdict {
 				open, extra = s.o, 0
 			case s.ret && s.o == open && s.t < c.t:
 				open = nil
-				if s.o.kind == history.Fail && (s.o.res.Error == history.ErrCanceled || j.mayBeHandedOn(s.o)) {
+				// A releasing owner may hand the lock to a waiter that has left, until the server learns of it.
+				queued := j.claims.Fairness && s.o.args.Wait > 0 && s.o.res.Error == history.ErrBusy
+				if s.o.kind == history.Fail && (s.o.res.Error == history.ErrCanceled || queued) {
 					extra = 1
 				}
 			case s.ret && s.o == open:
@@ -215,7 +217,11 @@ func (j countJudge) judgeServerCounts(k ownerLock) Verdict {
 			}
 			x := violation(c.t, opIDs(open, j.grantOf(k.owner, k.lock, c.t)), "%s counted %s of %s at %s; %s",
 				c.Node, english.Count(c.Count, "hold"), k.owner, at(c.t), asked)
-			if v = earlier(v, inherently(x, j.whyRequestForgotten(k, c))); v.Faulty() {
+			why := j.whyRequestForgotten(k, c)
+			if r := j.accountOf(k).ops.last(c.t, func(o *op) bool { return o.f == history.Release }); why == "" && r != nil && c.was == k.owner {
+				why = j.whyUndone(r)
+			}
+			if v = earlier(v, inherently(x, why)); v.Faulty() {
 				return v
 			}
 			late[c.Node] += c.Count - allowed
@@ -241,13 +247,6 @@ func (t *trace) lateAcquires(k ownerLock, c *change, before int64) (n int) {
 		}
 	}
 	return n
-}
-
-// mayBeHandedOn reports whether an acquire that ended as busy had a place in a
-// queue. A releasing owner may hand the lock to it until the server learns that the
-// waiter has left. The judge of errors limits how long the servers may keep it.
-func (j countJudge) mayBeHandedOn(o *op) bool {
-	return j.claims.Fairness && o.args.Wait > 0 && o.res.Error == history.ErrBusy
 }
 
 // mostAsked is the largest number of holds that an owner had or requested between

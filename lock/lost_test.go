@@ -41,8 +41,8 @@ func TestUnlock_leaseEndsWhileAnAcquireIsTakenBack(t *testing.T) {
 	})
 }
 
-// The server executes renewals, and their owner hears of none. When the hold is lost by the
-// clock, the owner takes it back, and the lock is free long before the lease on the server ends.
+// The server executes renewals, and their owner hears of none. The owner loses its hold by
+// the clock, and takes it back. So the lock is free before its lease on the server ends.
 func TestLost_takesBackWhatUnheardRenewalsLeft(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		ctx := t.Context()
