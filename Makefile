@@ -224,7 +224,7 @@ NOT_OK = awk -F '|' 'function flush() { for (i = 1; i <= n; i++) { print "|" nam
 	/^\| scenario \| lock / { rest = 1 } /^([0-9]+ runs: |✓)/ || rest && /^\|/ { next } \
 	!/^\| /{ flush(); print; next } { for (i = 3; i < NF; i++) if ($$i !~ /^ *(✓|–)? *$$/) break; if (i == NF) next; \
 	name = $$2; row = substr($$0, length($$2) + 2); sub(/ +$$/, "", name); \
-	if (!(row in names)) cells[++n] = row; names[row] = (row in names && names[row] != "" ? names[row] "," : "") name } END { flush() }'
+	if (!(row in names)) cells[++n] = row; names[row] = (names[row] == "" ? "" : names[row] ",") name } END { flush() }'
 
 # The locks of each LIBRARY in every scenario on real servers, as a table in its page
 # of docs/findings. An adapter that is not built is left out, in words.

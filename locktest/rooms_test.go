@@ -25,32 +25,28 @@ func twoPermitsLock(mistake string) Lock {
 
 // readersLock is a lock for readers and writers, right but for a mistake.
 func readersLock(mistake string) Lock {
-	const all = 1000
 	l := roomLock(mistake)
-	l.Name, l.Claims.ReadWrite = "readers", true
-	l.Open = onItsOwn(func(c *Client, on []*redis.Client, name, owner string) lock.Locker {
-		m := &room.Room{Redis: on[0], Name: name, Owner: owner, Lease: c.Lease, Capacity: all, Mistake: mistake}
-		return &Funcs{
-			Acquire: func(ctx context.Context) error { return m.Enter(ctx, all) }, Release: m.Leave, Until: m.Until,
-			AcquireShared: func(ctx context.Context) error { return m.Enter(ctx, 1) }, ReleaseShared: m.Leave,
-		}
-	})
+	l.Name, l.Claims.ReadWrite, l.Open = "readers", true, openBoth(mistake, false)
 	return l
 }
 
 // queuedReadersLock is one whose readers wait behind writers who wait, right but for a mistake.
 func queuedReadersLock(mistake string) Lock {
+	l := readersLock(mistake)
+	l.Name, l.Claims.PrefersWriters, l.Handoff, l.Open = "queued-readers", true, 1200*time.Millisecond, openBoth(mistake, true)
+	return l
+}
+
+// openBoth makes the Open of a lock for readers and writers.
+func openBoth(mistake string, queues bool) func(*Client) (Session, error) {
 	const all = 1000
-	l := roomLock(mistake)
-	l.Name, l.Claims.ReadWrite, l.Claims.PrefersWriters, l.Handoff = "queued-readers", true, true, 1200*time.Millisecond
-	l.Open = onItsOwn(func(c *Client, on []*redis.Client, name, owner string) lock.Locker {
-		m := &room.Room{Redis: on[0], Name: name, Owner: owner, Lease: c.Lease, Capacity: all, Queues: true, Mistake: mistake}
+	return onItsOwn(func(c *Client, on []*redis.Client, name, owner string) lock.Locker {
+		m := &room.Room{Redis: on[0], Name: name, Owner: owner, Lease: c.Lease, Capacity: all, Queues: queues, Mistake: mistake}
 		return &Funcs{
 			Acquire: func(ctx context.Context) error { return m.Enter(ctx, all) }, Release: m.Leave, Until: m.Until,
 			AcquireShared: func(ctx context.Context) error { return m.Enter(ctx, 1) }, ReleaseShared: m.Leave,
 		}
 	})
-	return l
 }
 
 // quorumPermitsLock is a semaphore of two permits on all of three servers. With the mistake

@@ -94,12 +94,21 @@ func (m *mutexes) Identity(string) string { return "" }
 
 // Locker implements [adapter.Lock].
 func (m *mutexes) Locker(name, thread string) (lock.Locker, error) {
+	return m.newOwner(name, thread, false), nil
+}
+
+// SharedLocker is [mutexes.Locker] for a reader.
+func (m *mutexes) SharedLocker(name, thread string) lock.Locker {
+	return m.newOwner(name, thread, true)
+}
+
+func (m *mutexes) newOwner(name, thread string, shared bool) *owner {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	o := &owner{of: m, name: name, thread: thread, session: m.spare}
+	o := &owner{of: m, name: name, thread: thread, shared: shared, session: m.spare}
 	m.spare = nil
 	m.owners = append(m.owners, o)
-	return o, nil
+	return o
 }
 
 // Close implements [adapter.Lock]: it ends every session, and with it whatever

@@ -8,8 +8,6 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/client/v3/concurrency"
 	recipe "go.etcd.io/etcd/client/v3/experimental/recipes"
-
-	"github.com/holdfast-go/holdfast/lock"
 )
 
 // tryPatience is the wait of a single try, which an RWMutex has not.
@@ -70,12 +68,3 @@ func (*side) IsOwner() clientv3.Cmp                { return clientv3.Cmp{} }
 func (*side) Header() *etcdserverpb.ResponseHeader { return nil }
 
 func (s *side) takenBack() bool { return s.gone }
-
-// SharedLocker is [mutexes.Locker] for a reader.
-func (m *mutexes) SharedLocker(name, thread string) lock.Locker {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	o := &owner{of: m, name: name, thread: thread, shared: true}
-	m.owners = append(m.owners, o)
-	return o
-}

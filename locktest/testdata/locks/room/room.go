@@ -85,8 +85,11 @@ var (
 	count = redis.NewScript(now + clean + weigh + `return sum`)
 	add   = redis.NewScript(now + put + expire)
 
-	queue   = redis.NewScript(now + `redis.call("zadd", KEYS[2], now + 1000, ARGV[1]) return redis.call("pexpire", KEYS[2], 1000)`)
-	queueOn = redis.NewScript(`return redis.call("zadd", KEYS[2], "+inf", ARGV[1])`)
+	// Those with which a writer says that it waits.
+	waits = map[string]*redis.Script{
+		"":             redis.NewScript(now + `redis.call("zadd", KEYS[2], now + 1000, ARGV[1]) return redis.call("pexpire", KEYS[2], 1000)`),
+		"stays-queued": redis.NewScript(`return redis.call("zadd", KEYS[2], "+inf", ARGV[1])`),
+	}
 	unqueue = redis.NewScript(`return redis.call("zrem", KEYS[2], ARGV[1])`)
 )
 
@@ -145,8 +148,8 @@ func (m *Room) Enter(ctx context.Context, weight int) error {
 			}
 			return nil
 		}
-		if writer := weight > 1; m.Queues && writer {
-			_, _ = m.run(ctx, m.queueUp(), weight) // else readers pass
+		if m.Queues && weight > 1 { // a writer, or readers pass
+			_, _ = m.run(ctx, scriptOf(waits, m.Mistake), weight)
 		}
 		select {
 		case <-wait.Done():
@@ -157,14 +160,6 @@ func (m *Room) Enter(ctx context.Context, weight int) error {
 		case <-time.After(poll):
 		}
 	}
-}
-
-// queueUp says that a writer waits.
-func (m *Room) queueUp() *redis.Script {
-	if m.Mistake == "stays-queued" {
-		return queueOn
-	}
-	return queue
 }
 
 // rename gives the next attempt a member of its own.
