@@ -36,6 +36,7 @@ type expectation struct {
 	AtMS     float64 `json:"at_ms"`
 	Ops      []int64 `json:"ops"`
 	Evidence string  `json:"evidence"`
+	Inherent string  `json:"inherent"` // a part of the excuse; empty for the lock's own fault
 }
 
 // corpusCase is a file of the corpus.
@@ -192,7 +193,8 @@ func checkVerdicts(t *testing.T, c corpusCase) Report {
 			got.Evidence = "" // says nothing when nothing was found
 		}
 		if got.Outcome != want.Verdict || got.Class != want.Class || !strings.Contains(got.Reason, want.Because) ||
-			got.AtMS != want.AtMS || !slices.Equal(got.Ops, want.Ops) || got.Evidence != want.Evidence {
+			got.AtMS != want.AtMS || !slices.Equal(got.Ops, want.Ops) || got.Evidence != want.Evidence ||
+			(got.Inherent == "") != (want.Inherent == "") || !strings.Contains(got.Inherent, want.Inherent) {
 			t.Errorf("%s:\n got %+v\nwant %+v", p.Name, got, want)
 		}
 	}

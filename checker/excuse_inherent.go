@@ -106,7 +106,9 @@ func (t *trace) toldTooLate(c *Belief, l lossOfHold, until int64) bool {
 		return false // a lock that was closed renews nothing, and notices the end of the lease
 	}
 	bound := t.claims.RenewEvery + t.renewalSlack(c.Client, l.at) + t.allow.waitSlack
-	excused := t.overlap(l.at, until, t.allow.settling, func(f *faultSpan) bool { return delays(c.Client)(f) && !f.onlyForgets() })
+	excused := t.overlap(l.at, until, t.allow.settling, func(f *faultSpan) bool {
+		return delays(c.Client)(f) && !f.only(history.Traits{DeletesKeys: f.DeletesKeys, MovesClock: f.MovesClock, ClockJump: f.ClockJump, ClockRate: f.ClockRate})
+	})
 	return until-l.at-excused > bound
 }
 

@@ -385,7 +385,7 @@ func TestInherent(t *testing.T) {
 			2511 server n1 DEL by=c2
 			2512 c2 ok`},
 		{"the renewals went to the server that took the place", Exclusion, telling,
-			renewedElsewhere + "1101 server n1 SET by=c2 holder=c2 ttl=1000\n1102 c2 ok count=1\n1300 c1 release\n1301 server n1r1 DEL by=c1 role=primary\n1302 c1 ok\n1310 c2 release\n1311 server n1 DEL by=c2\n1312 c2 ok", "took the place of node-1 and renewed the hold",
+			renewedElsewhere + "1101 server n1 SET by=c2 holder=c2 ttl=1000\n1102 c2 ok count=1\n1300 c1 release\n1301 server n1r1 DEL by=c1 role=primary\n1302 c1 ok\n1310 c2 release\n1311 server n1 DEL by=c2\n1312 c2 ok", "had an earlier end of the hold than the servers had confirmed",
 			telling, renewedElsewhere + "1101 server n1r1 SET by=c2 holder=c2 ttl=1000 role=primary\n1102 c2 ok count=1\n1300 c1 release\n1301 c1 fail err=lost\n1310 c2 release\n1311 server n1r1 DEL by=c2 role=primary\n1312 c2 ok"},
 		{"a careless user works on after the lease", Exclusion, plain, outlived + "1300 c1 release\n1301 c1 fail err=lost", "for longer than its lease, which nobody renews",
 			careful, outlived + "1300 c1 release\n1301 c1 fail err=lost"},

@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -35,12 +36,12 @@ func (t *trace) lossOf(c *Belief, by int64) lossOfHold {
 	if len(t.changes) == 0 {
 		return t.lossByTraits(t.op(c.AcquireOp).inv, by)
 	}
-	l := losing{trace: t, c: c, o: t.op(c.AcquireOp), on: map[string]copyOfHold{}, granted: map[string]bool{}, lost: map[string]int64{}}
+	l := losing{trace: t, c: c, o: t.op(c.AcquireOp), on: map[string]copyOfHold{}, granted: map[string]*change{}, lost: map[string]int64{}}
 	for _, s := range l.o.own.changes.between(l.o.inv, by) {
 		l.followChange(s)
 	}
 	for _, s := range t.accountOf(ownerLock{"", c.Lock}).changes.between(l.o.inv, by) {
-		if s.command() && s.holder != c.Owner && l.granted[s.group] && (s.grants() || t.grantsAgain(s)) {
+		if s.command() && s.holder != c.Owner && l.granted[s.group] != nil && (s.grants() || t.grantsAgain(s)) {
 			l.grantedAnother(s)
 		}
 	}
@@ -62,7 +63,7 @@ type losing struct {
 	c       *Belief
 	o       *op                   // its acquire
 	on      map[string]copyOfHold // by server
-	granted map[string]bool       // groups
+	granted map[string]*change    // groups, with the last command that left them the hold
 	lost    map[string]int64      // groups, with the time
 }
 
@@ -73,7 +74,7 @@ type copyOfHold struct {
 
 // loseGroup notes the first loss of a group that granted the hold.
 func (l *losing) loseGroup(group string, when int64, format string, args ...any) {
-	if _, known := l.lost[group]; known || !l.granted[group] {
+	if _, known := l.lost[group]; known || l.granted[group] == nil {
 		return
 	}
 	l.lost[group] = when
@@ -85,7 +86,7 @@ func (l *losing) loseGroup(group string, when int64, format string, args ...any)
 func (l *losing) followChange(s *change) {
 	if s.holder == l.c.Owner {
 		if s.command() {
-			l.granted[s.group] = true
+			l.granted[s.group] = s
 			if s.grants() {
 				delete(l.lost, s.group)
 			}
@@ -134,14 +135,15 @@ func (t *trace) grantsAgain(s *change) bool {
 // it replaces the server that had the hold.
 func (l *losing) grantedAnother(s *change) {
 	hold, has := l.on[s.Node]
+	last := l.granted[s.group]
 	expired := hold.ended == "expiry" || has && hold.ended == "" && hold.due <= s.t
 	switch {
 	case (!has || hold.ended == "replication") && l.replaced(s.group, s.t) && l.ownedElsewhere(ownerLock{l.c.Owner, l.c.Lock}, s):
 		l.loseGroup(s.group, s.t, "%s, which answers in the place of another server, did not have the hold when it was asked at %s", s.Node, at(s.t))
 		l.forked = l.forked || l.forkedBy(s.group, s.t)
-	case expired && l.forkedBy(s.group, s.t) && livesElsewhere(l.o.own, s):
-		l.loseGroup(s.group, s.t, "another server took the place of %s and renewed the hold, and %s did not hear of that when it was asked at %s", s.Node, s.Node, at(s.t))
-		l.forked = true
+	case expired && last.Node != s.Node && last.expires() > s.t && l.replaced(s.group, s.t):
+		l.loseGroup(s.group, s.t, "%s had an earlier end of the hold than the servers had confirmed, when it was asked at %s", s.Node, at(s.t))
+		l.forked = l.forked || l.forkedBy(s.group, s.t)
 	}
 }
 
@@ -165,7 +167,7 @@ func (t *trace) leftBehind(c *Belief, by int64) (l lossOfHold) {
 				continue
 			}
 			if !own.anyHeld(s.t, by, func(o *span) bool {
-				return o.node != s.Node && o.group == s.group && o.to > f.from && !dropped(own, o) && !anew(c, own, o)
+				return o.node == cmp.Or(f.promoted, o.node) && o.node != s.Node && o.group == s.group && o.to > f.from && !dropped(own, o) && !anew(c, own, o) && !missed(own, o, s, f.from)
 			}) {
 				l = lossOfHold{groups: 1, needed: 1, at: f.from, forked: f.Forks,
 					how: fmt.Sprintf("another server took the place of %s at %s, and never had the hold", s.Node, at(f.from))}
@@ -181,6 +183,16 @@ func (t *trace) leftBehind(c *Belief, by int64) (l lossOfHold) {
 func anew(c *Belief, own *account, hold *span) bool {
 	return hold.from > c.From && slices.ContainsFunc(own.changes.between(hold.from, hold.from), func(s *change) bool {
 		return s.Node == hold.node && s.command() && s.grants() && s.By != c.Client
+	})
+}
+
+// missed reports whether a server has a former hold of an owner, and never heard of the one
+// that a command left on another server.
+func missed(own *account, hold *span, command *change, by int64) bool {
+	return own.anyHeld(command.t, command.t, func(o *span) bool {
+		return o.node == command.Node && hold.from < o.from && !slices.ContainsFunc(own.changes.between(o.from, by), func(c *change) bool {
+			return c.Node == hold.node
+		})
 	})
 }
 
@@ -200,12 +212,6 @@ func (t *trace) ownedElsewhere(k ownerLock, s *change) bool {
 	return slices.ContainsFunc(t.accountOf(k).changes.between(0, s.t), func(c *change) bool {
 		return c.command() && c.holder == k.owner && c.group == s.group && c.Node != s.Node
 	})
-}
-
-// livesElsewhere reports whether another server of a change's group that answers
-// clients has the hold of an owner at that time.
-func livesElsewhere(own *account, s *change) bool {
-	return own.anyHeld(s.t, s.t, func(o *span) bool { return o.group == s.group && o.node != s.Node && !o.replica && o.led <= s.t })
 }
 
 // countConfirmed counts the replicas of a group that got a hold before its acquire
@@ -253,11 +259,6 @@ func (s *faultSpan) forgotUntil() int64 {
 		return s.to
 	}
 	return s.from
-}
-
-// onlyForgets reports whether a fault has only lost data of servers.
-func (s *faultSpan) onlyForgets() bool {
-	return s.only(history.Traits{DeletesKeys: s.DeletesKeys, MovesClock: s.MovesClock, ClockJump: s.ClockJump, ClockRate: s.ClockRate})
 }
 
 // keptByClock is the time for which a server kept the hold of an acquire because a fault moved its

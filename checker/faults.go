@@ -15,6 +15,7 @@ type faultSpan struct {
 	history.Traits
 	clients  []string
 	nodes    []string // everything listed that is not a client
+	promoted string   // the server that took their place, if the history names it
 	from, to int64
 	open     bool // it lasted to the end
 	lasted   bool // it is not one that is over at once
@@ -45,7 +46,7 @@ func faultSpans(h *history.History, settling int64) []*faultSpan {
 		if x.Failed() || x.MovesClientClock {
 			continue
 		}
-		s := &faultSpan{Traits: x.Traits, from: x.From, to: x.To, open: x.Open(), lasted: x.Lasts || x.Ended && x.To > x.From}
+		s := &faultSpan{Traits: x.Traits, promoted: x.Promoted, from: x.From, to: x.To, open: x.Open(), lasted: x.Lasts || x.Ended && x.To > x.From}
 		if x.Instant && !x.Ended {
 			s.to = min(s.from+settling, h.Events[len(h.Events)-1].Time)
 		}

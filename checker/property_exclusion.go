@@ -53,14 +53,10 @@ type contradiction struct {
 // room is the number of owners who may have an exclusive hold at once.
 func (t *trace) room() int { return t.claims.Capacity() / t.claims.Weight("") }
 
-// admitted is the number of owners whom the servers let in without any fault. Each has
-// room for as many as the lock, and an owner needs a place on Quorum of them.
-func (t *trace) admitted() int { return t.claims.Nodes * t.room() / t.claims.Quorum }
-
-// manyQuorums says that more owners than the lock has room for can have a quorum each; "" if
-// they cannot.
+// manyQuorums says that the servers let in more owners than the lock has room for, without any
+// fault; "" if they do not. Each has room for as many, and an owner needs a place on Quorum.
 func (t *trace) manyQuorums() string {
-	if n := t.admitted(); n > t.room() {
+	if n := t.claims.Nodes * t.room() / t.claims.Quorum; n > t.room() {
 		return fmt.Sprintf("a hold needs %d of %d servers, so %d owners can have one each at once", t.claims.Quorum, t.claims.Nodes, n)
 	}
 	return ""
