@@ -74,11 +74,12 @@ type copyOfHold struct {
 
 // loseGroup notes the first loss of a group that granted the hold.
 func (l *losing) loseGroup(group string, when int64, format string, args ...any) {
-	if _, known := l.lost[group]; known || l.granted[group] == nil {
+	first, known := l.lost[group]
+	if known && first <= when || l.granted[group] == nil {
 		return
 	}
 	l.lost[group] = when
-	if l.how == "" {
+	if known || l.how == "" {
 		l.how = fmt.Sprintf(format, args...)
 	}
 }

@@ -1,6 +1,7 @@
 package room
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -37,7 +38,7 @@ func (q *Quorum) Enter(ctx context.Context) error {
 		pause := Poll/2 + time.Duration(q.Rand.Int64N(int64(Poll/2)))
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("enter %s: %w", q.Servers[0].Name, err)
+			return fmt.Errorf("enter %s: %w", q.Servers[0].Name, cmp.Or(err, ErrUnclear)) // all agreed, after the lease
 		case <-time.After(pause):
 		}
 	}
