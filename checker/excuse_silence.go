@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -8,11 +9,20 @@ import (
 )
 
 // whySilenceInherent decides violations of progress and leftover keys. Without a
-// lease nothing ends the hold of a dead owner, or of one whose release never
-// reached a server. A session ends both, once servers can notice its end.
-func (t *trace) whySilenceInherent(lock string, by int64) string {
+// lease, nothing ends the hold of a dead owner, or one that a fault keeps its client
+// from ending. Nor does it end a hold that a server without the release brings back. A
+// session ends the first two, once servers can notice its end.
+func (t *trace) whySilenceInherent(lock string, from, by int64) string {
 	if t.claims.Lease || t.claims.Session > 0 && !t.unheardEnd(by) {
 		return ""
+	}
+	for s := range t.accountOf(ownerLock{"", lock}).heldAt(by, by) {
+		own := t.accountOf(ownerLock{s.holder, lock})
+		if asked := own.ops.last(s.from, isAcquire); asked != nil && t.answersFor(s, by) && slices.ContainsFunc(own.changes.between(asked.inv, by), func(c *change) bool {
+			return c.Node != s.node && c.command() && c.was == s.holder && c.ends()
+		}) {
+			return fmt.Sprintf("%s, which answers in the place of another server, never heard that %s gave the lock back, and the lock has no lease", s.node, s.holder)
+		}
 	}
 	for _, o := range t.byLock[lock] {
 		if o.inv > by {
@@ -26,9 +36,39 @@ func (t *trace) whySilenceInherent(lock string, by int64) string {
 			}
 		case o.f == history.Release && o.kind == history.Info && t.mayEndUnknown(o):
 			return fmt.Sprintf("the release of %s got lost at %s, and the lock has no lease", o.owner, at(o.ret))
+		case o.f == history.Release && o.inv <= from && from < by && by-from-t.outOfReach(o, from, by) <= t.claims.Handoff+t.allow.waitSlack:
+			return fmt.Sprintf("a fault held up the release of %s, begun at %s, and the lock has no lease", o.owner, at(o.inv))
+		case o.f == history.Acquire && o.kind != history.OK && !o.open() && t.heardTooLate(o, by):
+			return fmt.Sprintf("the acquire of %s ended at %s without a grant, a fault kept its client from taking it back, and the lock has no lease", o.owner, at(o.ret))
 		}
 	}
 	return ""
+}
+
+// outOfReach is the part of a time in which faults kept an operation's client from the
+// servers. One that was not over when the operation returned kept back a request at most,
+// and the client got through with another.
+func (t *trace) outOfReach(o *op, from, to int64) int64 {
+	return t.overlap(from, to, t.allow.healing, func(f *faultSpan) bool {
+		return f.touchesClient(o.client) && (f.holdsMessages() || f.StopsProcess) && f.to <= o.ret
+	})
+}
+
+// heardTooLate reports whether a server has a hold from an acquire without a grant that a
+// fault kept its client from taking back.
+func (t *trace) heardTooLate(o *op, by int64) bool {
+	again := progressJudge{t}.asksAgain(o)
+	return o.own.anyHeld(by, by, func(s *span) bool {
+		_, excused := t.noObstacleFrom(o, s)
+		return excused && s.from >= o.inv && s.from < again.asked
+	})
+}
+
+// answersFor reports whether a failover made the server of a hold the primary.
+func (t *trace) answersFor(s *span, by int64) bool {
+	return slices.ContainsFunc(t.faults, func(f *faultSpan) bool {
+		return f.Promotes && f.from <= by && cmp.Or(f.promoted, s.node) == s.node && !slices.Contains(f.nodes, s.node)
+	})
 }
 
 // unheardEnd reports whether a fault may have hidden the end of a connection from the

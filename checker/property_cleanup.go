@@ -93,7 +93,7 @@ func inWords(stack string) string {
 func (j cleanupJudge) whyKeysInherent() string {
 	why := ""
 	for _, lock := range j.locks {
-		why = cmp.Or(why, j.whySilenceInherent(lock, j.endTime))
+		why = cmp.Or(why, j.whySilenceInherent(lock, j.endTime, j.endTime))
 	}
 	return why
 }

@@ -71,7 +71,7 @@ func (j fairnessJudge) judge() Verdict {
 			if a.owner == b.owner || j.arrivalOf(a, answered) >= b.inv || !j.stillWaiting(a, b.ret) || b.res.Count > 1 {
 				continue
 			}
-			if j.overlap(a.inv, b.ret, j.allow.healing, touches(a.client)) > 0 {
+			if j.overlap(a.inv, b.ret, j.allow.healing, touches(a.client)) > 0 || j.keptPlace(b, a.inv) {
 				continue
 			}
 			v = earlier(v, inherently(violation(b.ret, opIDs(a, b), "%s was granted the lock at %s before %s, which had waited since %s, longer than it",
@@ -79,6 +79,18 @@ func (j fairnessJudge) judge() Verdict {
 		}
 	}
 	return v
+}
+
+// keptPlace reports whether the owner of an acquire may have stood in the queue by a time. A
+// fault may have kept the end of its earlier wait from the servers, which then keep its place.
+func (j fairnessJudge) keptPlace(o *op, by int64) bool {
+	for o.inv > by {
+		o = o.own.ops.last(o.inv-1, isAcquire)
+		if o == nil || o.granted() || j.overlap(o.inv, o.ret, j.allow.healing, touches(o.client)) == 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // queuesApart returns the reason why two acquires may have stood in the queues of two servers, of which

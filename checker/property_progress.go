@@ -224,7 +224,7 @@ func (j progressJudge) judgeIdleWait(o *op, w *waiting) Verdict {
 	}
 	v := violation(from+bound, opIDs(o, j.lastHolder(o.lock, from)), "%s waited from %s to %s%s: %s, and %s",
 		o.owner, at(from), at(to), cmp.Or(j.hadRoom(o, from, to), " while nobody held the lock"), j.lastHeld(o.lock, from), leases)
-	return inherently(v, j.whySilenceInherent(o.lock, to))
+	return inherently(v, j.whySilenceInherent(o.lock, from, to))
 }
 
 // mayLinger reports whether a hold without a believer may have excluded others between

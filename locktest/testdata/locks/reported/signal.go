@@ -10,8 +10,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// SafetyPoll is the longest sleep of a waiter for a signal.
-const SafetyPoll = time.Second
+// SafetyPoll is the longest sleep of a waiter for a signal: a cancelled one goes on to its end.
+const SafetyPoll = 900 * time.Millisecond
 
 // signalRelease gives a lock back, and wakes one waiter.
 var signalRelease = redis.NewScript(`

@@ -95,16 +95,17 @@ func (m *Watched) start(ctx context.Context, value string, sent time.Time) {
 	}
 	go func() {
 		defer close(w.ended)
-		if m.renew(ctx, w, sent.Add(m.Lease)) {
+		if m.renew(ctx, w, sent) {
 			w.lose()
 		}
 	}()
 }
 
-// renew renews a hold until ctx ends. It returns early, with true, when the hold is
-// lost: nobody has it on the server, or its lease may have ended.
-func (m *Watched) renew(ctx context.Context, w *watch, until time.Time) (lost bool) {
-	margin, next := m.Lease/50, m.Lease/3
+// renew renews a hold until ctx ends. Its acquire was sent at a time. It returns early,
+// with true, when the hold is lost: nobody has it on the server, or its lease may have ended.
+func (m *Watched) renew(ctx context.Context, w *watch, sent time.Time) (lost bool) {
+	until := sent.Add(m.Lease)
+	margin, next := m.Lease/50, max(0, m.Lease/3-time.Since(sent))
 	for {
 		left := time.Until(until) - margin
 		switch m.Mistake {
