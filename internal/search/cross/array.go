@@ -8,6 +8,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/party"
 	"github.com/holdfast-go/holdfast/internal/random"
+	"github.com/holdfast-go/holdfast/internal/search"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
@@ -293,11 +294,8 @@ func (b *builder) scenario(r row, n int) *scenarios.Scenario {
 		Name:      fmt.Sprintf("crossed-%d", n),
 		Story:     "The features of a workload and a fault, as a covering array combines them.",
 		Otherwise: "A lock keeps its promises whatever happens; what does not come out ok is a find.",
-		Topology:  scenarios.Topology{Clients: 1, Latency: scenarios.Latency{Min: ms / 10, Max: 9 * ms / 10}},
+		Topology:  search.Topology(b.lock, 1),
 		Override:  map[string]scenarios.Override{},
-	}
-	if b.lock.Groups == 1 || b.lock.Acks {
-		s.Topology.Replicas = 1
 	}
 	s.Workload = scenarios.Workload{Holds: 2, Lease: lease, Wait: patient, Think: short, Rest: rest, Stagger: stagger}
 	rivals(s, func(o *scenarios.Override) { o.Holds, o.Think = new(1), new(short/2) })

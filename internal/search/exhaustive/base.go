@@ -11,6 +11,7 @@ import (
 	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/faults"
 	"github.com/holdfast-go/holdfast/internal/english"
+	"github.com/holdfast-go/holdfast/internal/search"
 	"github.com/holdfast-go/holdfast/internal/suite"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/scenarios/locks"
@@ -158,22 +159,17 @@ func (e *BaseError) Error() string {
 	return fmt.Sprintf("%s has no base %q: it has %s", e.Lock, e.Base, english.And(e.Known))
 }
 
-// scenario is the base for a lock. One primary has a replica that can take over;
-// several have none.
+// scenario is the base for a lock.
 func (b Base) scenario(l *locks.Lock) *scenarios.Scenario {
 	s := &scenarios.Scenario{
 		Name:      b.Name,
 		Title:     "Exhaustive: " + b.Summary,
 		Story:     "A small workload, and faults that were placed at its moments.",
 		Otherwise: "A lock keeps its promises whatever happens; what does not come out ok is a find.",
-		Topology:  scenarios.Topology{Clients: b.clients},
+		Topology:  search.Topology(l, b.clients),
 		Workload:  b.work,
 		Override:  b.override,
 		Needs:     b.needs,
-	}
-	s.Topology.Latency = scenarios.Latency{Min: ms / 10, Max: 9 * ms / 10}
-	if l.Groups == 1 || l.Acks {
-		s.Topology.Replicas = 1
 	}
 	s.Workload.Lease, s.Workload.Wait, s.Workload.Poll = lease, 20000*ms, 1000*ms
 	return s.PlayedBy(b.user)

@@ -91,6 +91,9 @@ func (d *draw) world() error {
 
 func (d *draw) topology() {
 	t := scenarios.Topology{Clients: d.number(2, 4), Replicas: d.number(0, 2)}
+	if d.lock.Groups > 1 {
+		t.Groups = d.lock.Groups // a reader of the scenario need not know the lock
+	}
 	if t.Replicas > 0 && d.chance(10) {
 		t.Cluster, t.Groups = true, 3
 	}

@@ -1,0 +1,24 @@
+package search
+
+import (
+	"time"
+
+	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/scenarios"
+	"github.com/holdfast-go/holdfast/scenarios/locks"
+)
+
+// Topology is the smallest world of a lock. One primary has a replica that can take
+// over; several have none, unless the lock waits for it. It names their number, so who
+// reads the scenario need not know the lock.
+func Topology(l *locks.Lock, clients int) scenarios.Topology {
+	const least = faults.Duration(100 * time.Microsecond)
+	t := scenarios.Topology{Clients: clients, Latency: scenarios.Latency{Min: least, Max: 9 * least}}
+	if l.Groups > 1 {
+		t.Groups = l.Groups
+	}
+	if l.Groups == 1 || l.Acks {
+		t.Replicas = 1
+	}
+	return t
+}
