@@ -19,20 +19,15 @@ func TestHoldsAreWeighed(t *testing.T) {
 		h.Claims.Reentrant, h.Claims.ReadWrite, h.Claims.PrefersWriters = false, true, true
 	})
 	const readerWaitsBehindAWriter = `
-			0     c1 acquire lease=60000 mode=shared
-			1     c1 ok
+			0     c1 acquire lease=60000 mode=shared; 1 ok
 			2     c2 acquire lease=60000 wait=-1
 			1000  c3 acquire lease=60000 wait=-1 mode=shared
-			1100  c4 acquire lease=60000 mode=shared
-			1101  c4 fail err=busy
-			30000 c1 release
-			30001 c1 ok
+			1100  c4 acquire lease=60000 mode=shared; 1101 fail err=busy
+			30000 c1 release; 30001 ok
 			30002 c2 ok
-			30003 c2 release
-			30004 c2 ok
+			30003 c2 release; 30004 ok
 			30005 c3 ok
-			30006 c3 release
-			30007 c3 ok`
+			30006 c3 release; 30007 ok`
 	for _, tt := range []struct {
 		name     string
 		header   history.Header
@@ -43,123 +38,71 @@ func TestHoldsAreWeighed(t *testing.T) {
 		reason   string
 	}{
 		{"as many as there are permits", permits(2), `
-			0    c1 acquire lease=9000
-			1    c1 ok
-			2    c2 acquire lease=9000
-			3    c2 ok
-			500  c1 release
-			501  c1 ok
-			502  c3 acquire lease=9000
-			503  c3 ok
-			600  c2 release
-			601  c2 ok
-			700  c3 release
-			701  c3 ok`, Exclusion, OutcomeOK, false, ""},
+			0    c1 acquire lease=9000; 1 ok
+			2    c2 acquire lease=9000; 3 ok
+			500  c1 release; 501 ok
+			502  c3 acquire lease=9000; 503 ok
+			600  c2 release; 601 ok
+			700  c3 release; 701 ok`, Exclusion, OutcomeOK, false, ""},
 		{"one more", permits(2), `
-			0    c1 acquire lease=9000
-			1    c1 ok
-			2    c2 acquire lease=9000
-			3    c2 ok
-			4    c3 acquire lease=9000
-			5    c3 ok
-			600  c1 release
-			601  c1 ok
-			602  c2 release
-			603  c2 ok
-			604  c3 release
-			605  c3 ok`, Exclusion, Violated, false, "3 owners of 2 permits"},
+			0    c1 acquire lease=9000; 1 ok
+			2    c2 acquire lease=9000; 3 ok
+			4    c3 acquire lease=9000; 5 ok
+			600  c1 release; 601 ok
+			602  c2 release; 603 ok
+			604  c3 release; 605 ok`, Exclusion, Violated, false, "3 owners of 2 permits"},
 		{"one lease outlived excuses one more", permits(2), `
-			0    c1 acquire lease=1000
-			1    c1 ok
-			2    c2 acquire lease=9000
-			3    c2 ok
-			1500 c3 acquire lease=9000
-			1501 c3 ok
-			1600 c1 release
-			1601 c1 fail err=lost
-			1602 c2 release
-			1603 c2 ok
-			1604 c3 release
-			1605 c3 ok`, Exclusion, Violated, true, "went on after its lease"},
+			0    c1 acquire lease=1000; 1 ok
+			2    c2 acquire lease=9000; 3 ok
+			1500 c3 acquire lease=9000; 1501 ok
+			1600 c1 release; 1601 fail err=lost
+			1602 c2 release; 1603 ok
+			1604 c3 release; 1605 ok`, Exclusion, Violated, true, "went on after its lease"},
 		{"one lease outlived does not excuse two more", permits(2), `
-			0    c1 acquire lease=1000
-			1    c1 ok
-			2    c2 acquire lease=9000
-			3    c2 ok
-			1500 c3 acquire lease=9000
-			1501 c3 ok
-			1502 c4 acquire lease=9000
-			1503 c4 ok
-			1600 c1 release
-			1601 c1 fail err=lost
-			1602 c2 release
-			1603 c2 ok
-			1604 c3 release
-			1605 c3 ok
-			1606 c4 release
-			1607 c4 ok`, Exclusion, Violated, false, "3 owners of 2 permits"},
+			0    c1 acquire lease=1000; 1 ok
+			2    c2 acquire lease=9000; 3 ok
+			1500 c3 acquire lease=9000; 1501 ok
+			1502 c4 acquire lease=9000; 1503 ok
+			1600 c1 release; 1601 fail err=lost
+			1602 c2 release; 1603 ok
+			1604 c3 release; 1605 ok
+			1606 c4 release; 1607 ok`, Exclusion, Violated, false, "3 owners of 2 permits"},
 		{"readers together", readers, `
-			0    c1 acquire lease=9000 mode=shared
-			1    c1 ok
-			2    c2 acquire lease=9000 mode=shared
-			3    c2 ok
-			600  c1 release
-			601  c1 ok
-			602  c2 release
-			603  c2 ok`, Exclusion, OutcomeOK, false, ""},
+			0    c1 acquire lease=9000 mode=shared; 1 ok
+			2    c2 acquire lease=9000 mode=shared; 3 ok
+			600  c1 release; 601 ok
+			602  c2 release; 603 ok`, Exclusion, OutcomeOK, false, ""},
 		{"a writer among readers", readers, `
-			0    c1 acquire lease=9000 mode=shared
-			1    c1 ok
-			2    c2 acquire lease=9000
-			3    c2 ok
-			600  c1 release
-			601  c1 ok
-			602  c2 release
-			603  c2 ok`, Exclusion, Violated, false, "during the lease of reader client-1/1"},
+			0    c1 acquire lease=9000 mode=shared; 1 ok
+			2    c2 acquire lease=9000; 3 ok
+			600  c1 release; 601 ok
+			602  c2 release; 603 ok`, Exclusion, Violated, false, "during the lease of reader client-1/1"},
 		{"refused while there is room", permits(2), `
-			0    c1 acquire lease=9000
-			1    c1 ok
-			2    c2 acquire lease=9000
-			3    c2 fail err=busy
-			600  c1 release
-			601  c1 ok`, Linearizable, Violated, false, ""},
+			0    c1 acquire lease=9000; 1 ok
+			2    c2 acquire lease=9000; 3 fail err=busy
+			600  c1 release; 601 ok`, Linearizable, Violated, false, ""},
 		{"refused while it is full", permits(2), `
-			0    c1 acquire lease=9000
-			1    c1 ok
-			2    c2 acquire lease=9000
-			3    c2 ok
-			4    c3 acquire lease=9000
-			5    c3 fail err=busy
-			600  c1 release
-			601  c1 ok
-			602  c2 release
-			603  c2 ok`, Linearizable, OutcomeOK, false, ""},
+			0    c1 acquire lease=9000; 1 ok
+			2    c2 acquire lease=9000; 3 ok
+			4    c3 acquire lease=9000; 5 fail err=busy
+			600  c1 release; 601 ok
+			602  c2 release; 603 ok`, Linearizable, OutcomeOK, false, ""},
 		{"a waiter sleeps although a permit is free", permits(2), `
-			0     c1 acquire lease=60000
-			1     c1 ok
-			2     c2 acquire lease=60000
-			3     c2 ok
+			0     c1 acquire lease=60000; 1 ok
+			2     c2 acquire lease=60000; 3 ok
 			4     c3 acquire lease=60000 wait=-1
-			500   c2 release
-			501   c2 ok
+			500   c2 release; 501 ok
 			30000 c3 ok
-			30001 c3 release
-			30002 c3 ok
-			30003 c1 release
-			30004 c1 ok`, Progress, Violated, false, "client-3/1 waited from"},
+			30001 c3 release; 30002 ok
+			30003 c1 release; 30004 ok`, Progress, Violated, false, "client-3/1 waited from"},
 		{"a waiter waits as long as there is no permit", permits(2), `
-			0     c1 acquire lease=60000
-			1     c1 ok
-			2     c2 acquire lease=60000
-			3     c2 ok
+			0     c1 acquire lease=60000; 1 ok
+			2     c2 acquire lease=60000; 3 ok
 			4     c3 acquire lease=60000 wait=-1
-			29500 c2 release
-			29501 c2 ok
+			29500 c2 release; 29501 ok
 			30000 c3 ok
-			30001 c3 release
-			30002 c3 ok
-			30003 c1 release
-			30004 c1 ok`, Progress, OutcomeOK, false, ""},
+			30001 c3 release; 30002 ok
+			30003 c1 release; 30004 ok`, Progress, OutcomeOK, false, ""},
 		{"another owner takes an expired permit away, after a later one was given back", permits(3), `
 			0    c1 acquire lease=1000
 			1    server n1 EVAL by=c1 holder=c1 ttl=1000
@@ -191,58 +134,38 @@ func TestHoldsAreWeighed(t *testing.T) {
 		{"a reader is refused behind a writer", behind, readerWaitsBehindAWriter, Linearizable, OutcomeOK, false, ""},
 		{"a reader is refused among readers", readers, readerWaitsBehindAWriter, Linearizable, Violated, false, "without the claim prefers_writers"},
 		{"a writer has no answer, and its place stays", behind, `
-			0     c1 acquire lease=5000
-			1     c1 ok
-			2     c2 acquire lease=5000 wait=50
-			60    c2 info err=unknown
-			100   c1 release
-			101   c1 ok
-			1000  c3 acquire lease=5000 mode=shared
-			1001  c3 fail err=busy`, Linearizable, OutcomeOK, false, ""},
+			0     c1 acquire lease=5000; 1 ok
+			2     c2 acquire lease=5000 wait=50; 60 info err=unknown
+			100   c1 release; 101 ok
+			1000  c3 acquire lease=5000 mode=shared; 1001 fail err=busy`, Linearizable, OutcomeOK, false, ""},
 		{"no reader passes a writer", behind, readerWaitsBehindAWriter, Fairness, OutcomeOK, false, ""},
 		{"a reader passes a writer", behind, `
-			0     c1 acquire lease=60000 mode=shared
-			1     c1 ok
+			0     c1 acquire lease=60000 mode=shared; 1 ok
 			2     c2 acquire lease=60000 wait=-1
-			1000  c3 acquire lease=60000 mode=shared
-			1001  c3 ok
-			2000  c1 release
-			2001  c1 ok
-			3000  c3 release
-			3001  c3 ok
+			1000  c3 acquire lease=60000 mode=shared; 1001 ok
+			2000  c1 release; 2001 ok
+			3000  c3 release; 3001 ok
 			3002  c2 ok
-			3003  c2 release
-			3004  c2 ok`, Fairness, Violated, false, "reader client-3/1 was granted the lock at 1.001 s before writer client-2/1"},
+			3003  c2 release; 3004 ok`, Fairness, Violated, false, "reader client-3/1 was granted the lock at 1.001 s before writer client-2/1"},
 		{"a reader sleeps when the writer has gone", behind, `
-			0     c1 acquire lease=60000 mode=shared
-			1     c1 ok
+			0     c1 acquire lease=60000 mode=shared; 1 ok
 			2     c2 acquire lease=60000 wait=2000
 			1000  c3 acquire lease=60000 wait=-1 mode=shared
 			2002  c2 fail err=busy
-			30000 c1 release
-			30001 c1 ok
+			30000 c1 release; 30001 ok
 			30002 c3 ok
-			30006 c3 release
-			30007 c3 ok`, Progress, Violated, false, "client-3/1 waited from 2.002"},
+			30006 c3 release; 30007 ok`, Progress, Violated, false, "client-3/1 waited from 2.002"},
 		{"a write between two reads", leased(func(h *history.Header) {
 			h.Claims.Reentrant, h.Claims.ReadWrite, h.Resource = false, true, &history.Resource{Initial: 10}
 		}), `
-			0    c1 acquire lease=9000 mode=shared
-			1    c1 ok
-			2    c1 read
-			3    c1 ok value=10
-			4    c2 acquire lease=9000
-			5    c2 ok
-			6    c2 read
-			7    c2 ok value=10
-			8    c2 write value=9 base=10
-			9    c2 ok value=10
-			10   c2 release
-			11   c2 ok
-			12   c1 read base=10
-			13   c1 ok value=9
-			14   c1 release
-			15   c1 ok`, ResourceSafe, Violated, false, "under the same hold"},
+			0    c1 acquire lease=9000 mode=shared; 1 ok
+			2    c1 read; 3 ok value=10
+			4    c2 acquire lease=9000; 5 ok
+			6    c2 read; 7 ok value=10
+			8    c2 write value=9 base=10; 9 ok value=10
+			10   c2 release; 11 ok
+			12   c1 read base=10; 13 ok value=9
+			14   c1 release; 15 ok`, ResourceSafe, Violated, false, "under the same hold"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r, err := Judge(story(t, tt.header, tt.story), Options{})

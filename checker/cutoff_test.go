@@ -96,10 +96,8 @@ func TestCutOffBeforeItIsTakenBack(t *testing.T) {
 	h := leased(func(h *history.Header) { h.Claims.TakesBack = true })
 	given := func(end string) string {
 		return fmt.Sprintf(`
-		0    c1 acquire lease=1000
-		1    c1 ok count=1
-		2    c1 release
-		3    c1 ok
+		0    c1 acquire lease=1000; 1 ok count=1
+		2    c1 release; 3 ok
 		10   c2 acquire lease=60000 wait=50
 		20   server n1 SET by=c2 holder=c2 ttl=60000
 		60   c2 fail err=canceled

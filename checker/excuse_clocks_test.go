@@ -12,15 +12,11 @@ import (
 // clocks, and only beyond what it claims to bear.
 func TestClocksOfClientsExcuseOnlyWhoNeedsThem(t *testing.T) {
 	const overlap = `
-		0    c1 acquire lease=1000
-		2    c1 ok count=1
+		0    c1 acquire lease=1000; 2 ok count=1
 		100  fault start 1 clock-jump c2
-		200  c2 acquire lease=1000
-		202  c2 ok count=1
-		300  c1 release
-		301  c1 ok
-		310  c2 release
-		312  c2 ok`
+		200  c2 acquire lease=1000; 202 ok count=1
+		300  c1 release; 301 ok
+		310  c2 release; 312 ok`
 	jump := history.Traits{Instant: true, MovesClientClock: true, ClockJump: int64(time.Minute)}
 	drift := history.Traits{Lasts: true, MovesClientClock: true, ClockRate: 2}
 	for _, tt := range []struct {

@@ -13,18 +13,15 @@ func TestSessions(t *testing.T) {
 		h.Claims.Lease, h.Claims.Reentrant, h.Claims.Session, h.Unwatched = false, false, 1000*millisecond, true
 	})
 	const take = `
-		0    c1 acquire
-		2    c1 ok count=1
+		0    c1 acquire; 2 ok count=1
 		`
 	const crash = take + `
 		500  fault start 1 crash c1
 		500  c1 crash
 		`
 	const taken = `
-		600  c2 acquire wait=9000
-		700  c2 ok count=1
-		800  c2 release
-		801  c2 ok`
+		600  c2 acquire wait=9000; 700 ok count=1
+		800  c2 release; 801 ok`
 	const reset = take + `
 		500  fault start 1 reset c1 n1
 		` + taken
@@ -32,8 +29,7 @@ func TestSessions(t *testing.T) {
 		{"its process died", session, crash + taken, Linearizable, OutcomeOK, "", "", ""},
 		{"nothing happened to it", session, take + taken, Linearizable, Violated, "", "was not seen to let go", ""},
 		{"is not ended in time", session, crash + `
-			600  c2 acquire wait=9000
-			9600 c2 fail err=busy`, Progress, Violated, "", "a session ends within 1.000 s", ""},
+			600  c2 acquire wait=9000; 9600 fail err=busy`, Progress, Violated, "", "a session ends within 1.000 s", ""},
 		{"its connection broke", session, reset, Linearizable, OutcomeOK, "", "", ""},
 	})
 	for _, tt := range []struct {

@@ -49,8 +49,7 @@ func TestStrikes(t *testing.T) {
 		20 fault start 2 crash c1
 		30 fault start 3 partition c2
 		40 fault end 3 partition c2
-		90 c2 acquire
-		100 c2 fail err=busy`)
+		90 c2 acquire; 100 fail err=busy`)
 	var got [][2]int64
 	for _, s := range h.Strikes() {
 		got = append(got, [2]int64{s.From / millisecond, s.To / millisecond})

@@ -21,8 +21,7 @@ func TestExtensions(t *testing.T) {
 		0    c1 acquire lease=1000
 		1    server n1 SET by=c1 holder=c1 ttl=1000
 		2    c1 ok count=1
-		10   c1 extend lease=5000
-		12   c1 ok
+		10   c1 extend lease=5000; 12 ok
 		1001 server n1 cause=expiry
 		1010 c2 acquire lease=1000
 		1011 server n1 SET by=c2 holder=c2 ttl=1000
@@ -30,8 +29,7 @@ func TestExtensions(t *testing.T) {
 		1020 c2 release
 		1021 server n1 DEL by=c2
 		1022 c2 ok
-		2000 c1 release
-		2001 c1 fail err=lost`
+		2000 c1 release; 2001 fail err=lost`
 	const released = `
 		4000 c1 release
 		4001 server n1 DEL by=c1
@@ -39,14 +37,10 @@ func TestExtensions(t *testing.T) {
 	run(t, []propertyTest{
 		{"busy within the extension", extends, extended + "3000 c2 acquire\n3001 c2 fail err=busy" + released, Linearizable, OutcomeOK, "", "", ""},
 		{"released within it, after an inner acquire that failed", extends, `
-			0    c1 acquire lease=1000
-			2    c1 ok count=1
-			3    c1 acquire lease=1000
-			4    c1 fail err=canceled
-			10   c1 extend lease=5000
-			12   c1 ok
-			3000 c1 release
-			3001 c1 ok`, Linearizable, OutcomeOK, "", "", ""},
+			0    c1 acquire lease=1000; 2 ok count=1
+			3    c1 acquire lease=1000; 4 fail err=canceled
+			10   c1 extend lease=5000; 12 ok
+			3000 c1 release; 3001 ok`, Linearizable, OutcomeOK, "", "", ""},
 		{"busy without a server log", extends, "0 c1 acquire lease=1000\n2 c1 ok count=1\n10 c1 extend lease=5000\n12 c1 ok\n3000 c2 acquire\n3001 c2 fail err=busy\n4000 c1 release\n4002 c1 ok",
 			Linearizable, OutcomeOK, "", "", ""},
 		{"busy after no extension", extends, "0 c1 acquire lease=1000\n2 c1 ok count=1\n10 c1 extend lease=5000\n12 c1 fail err=lost\n3000 c2 acquire\n3001 c2 fail err=busy\n4000 c1 release\n4002 c1 fail err=lost",
@@ -72,8 +66,7 @@ func TestExtensions(t *testing.T) {
 			3    c1 release
 			4    server n1 DEL by=c1
 			5    c1 ok
-			10   c1 extend lease=5000
-			12   c1 ok`, Lease, Violated, "", "its owner held nothing", "server log"},
+			10   c1 extend lease=5000; 12 ok`, Lease, Violated, "", "its owner held nothing", "server log"},
 		{"of another owner's hold", extends, `
 			0    c1 acquire lease=1000
 			1    server n1 SET by=c1 holder=c1 ttl=1000
@@ -100,14 +93,11 @@ func TestExtensions(t *testing.T) {
 // another owner rightly gets the lock before the end of the lease.
 func TestLostByTheDead(t *testing.T) {
 	run(t, []propertyTest{{"dead before its release", leased(nil), `
-		0    c1 acquire lease=1000
-		1    c1 ok count=1
+		0    c1 acquire lease=1000; 1 ok count=1
 		985  c1 lost
 		990  c1 crash
-		991  c2 acquire lease=1000
-		992  c2 ok count=1
-		1920 c2 release
-		1921 c2 ok`, Linearizable, OutcomeOK, "", "", ""}})
+		991  c2 acquire lease=1000; 992 ok count=1
+		1920 c2 release; 1921 ok`, Linearizable, OutcomeOK, "", "", ""}})
 }
 
 // A lock that was closed renews nothing, and so notices a deleted key only when its lease
@@ -159,8 +149,7 @@ func TestHandedOn(t *testing.T) {
 			1008 c2 ok count=1
 			1008 fault start 1 delay c2
 			2085 c2 lost
-			2085 c2 release
-			2085 c2 fail err=lost
+			2085 c2 release; 2085 fail err=lost
 			2086 fault end 1 delay c2
 			2087 server n1 EVALSHA by=c2`, Errors, OutcomeOK, "", "", ""},
 		{"made whole over a broken connection", fair(20 * second), `

@@ -34,8 +34,7 @@ func TestLeaseAndRenewal(t *testing.T) {
 			1    server n1 SET by=c1 holder=c1 ttl=1000
 			2    c1 ok count=1
 			900  c1 lost
-			910  c1 release
-			910  c1 fail err=lost
+			910  c1 release; 910 fail err=lost
 			920  c1 acquire lease=1000 wait=500
 			1000 server n1 cause=expiry
 			1010 server n1 EVAL by=c1 holder=c1 ttl=300
@@ -95,8 +94,7 @@ func TestLeaseAndRenewal(t *testing.T) {
 			1    server n1 SET by=c1 holder=c1 ttl=1000
 			2    c1 ok count=1
 			500  server n1 cause=expiry
-			600  c1 release
-			601  c1 fail err=not-held`, Lease, Violated, "", "expired at 0.500 s; 501 ms of its lease", ""},
+			600  c1 release; 601 fail err=not-held`, Lease, Violated, "", "expired at 0.500 s; 501 ms of its lease", ""},
 		{"an orphan expires while its owner asks again", leased(nil), handover + `
 			2000 c1 acquire lease=1000
 			2001 server n1 SET by=c1 holder=c1 ttl=1000
@@ -118,10 +116,8 @@ func TestLeaseAndRenewal(t *testing.T) {
 			12   server n2 EVAL by=c1 holder=c1 count=2 ttl=9990
 			13   server n3 EVAL by=c1 holder=c1 ttl=1000
 			14   c1 ok count=2
-			20   c1 release
-			21   c1 ok count=1
-			30   c1 release
-			31   c1 ok`, Lease, OutcomeOK, "", "", ""},
+			20   c1 release; 21 ok count=1
+			30   c1 release; 31 ok`, Lease, OutcomeOK, "", "", ""},
 		{"a server that joined late gives back what it granted", leased(func(h *history.Header) { h.Claims.Nodes, h.Claims.Quorum = 3, 2 }), `
 			0    c1 acquire lease=8000
 			1    server n1 EVAL by=c1 holder=c1 ttl=8000
@@ -227,8 +223,7 @@ func TestLeaseAndRenewal(t *testing.T) {
 			951  server n1 DEL by=c1
 			952  c1 ok`, Renewal, OutcomeOK, "", "", ""},
 		{"after the release", renewed, hold + `
-			100  c1 release
-			101  c1 ok
+			100  c1 release; 101 ok
 			330  server n1 PEXPIRE by=c1 holder=c1 ttl=1000`, Renewal, Violated, "", "after it had ended", ""},
 	})
 }

@@ -17,8 +17,7 @@ func TestLinearizable(t *testing.T) {
 			21   server n1 DEL by=c1
 			22   c1 ok
 			23   server n1 SET by=c2 holder=c2 ttl=1000
-			100  c1 acquire lease=1000
-			101  c1 fail err=busy
+			100  c1 acquire lease=1000; 101 fail err=busy
 			1022 server n1 cause=expiry
 			2000 c2 fail err=busy
 			2010 c1 acquire lease=1000
@@ -28,107 +27,68 @@ func TestLinearizable(t *testing.T) {
 			2021 server n1 DEL by=c1
 			2022 c1 ok`, Linearizable, OutcomeOK, "", "", "server log"},
 		{"refused by nobody", leased(nil), `
-			0  c1 acquire lease=1000
-			2  c1 ok count=1
-			10 c1 release
-			11 c1 ok
-			20 c2 acquire lease=1000
-			21 c2 fail err=busy`, Linearizable, Violated, "", "refused the lock as busy", ""},
+			0  c1 acquire lease=1000; 2 ok count=1
+			10 c1 release; 11 ok
+			20 c2 acquire lease=1000; 21 fail err=busy`, Linearizable, Violated, "", "refused the lock as busy", ""},
 		{"refused by an owner that may have executed", leased(nil), `
-			0  c1 acquire lease=1000
-			2  c1 info err=unknown
-			20 c2 acquire lease=1000
-			21 c2 fail err=busy
-			30 c3 acquire lease=1000
-			31 c3 ok count=1
-			40 c3 release
-			41 c3 ok`, Linearizable, OutcomeOK, "", "", ""},
+			0  c1 acquire lease=1000; 2 info err=unknown
+			20 c2 acquire lease=1000; 21 fail err=busy
+			30 c3 acquire lease=1000; 31 ok count=1
+			40 c3 release; 41 ok`, Linearizable, OutcomeOK, "", "", ""},
 		{"lease ran out", leased(nil), `
-			0    c1 acquire lease=1000
-			2    c1 ok count=1
-			1001 c2 acquire lease=1000
-			1002 c2 ok count=1
-			1100 c1 release
-			1101 c1 fail err=not-held
-			1200 c2 release
-			1201 c2 ok`, Linearizable, OutcomeOK, "", "", ""},
+			0    c1 acquire lease=1000; 2 ok count=1
+			1001 c2 acquire lease=1000; 1002 ok count=1
+			1100 c1 release; 1101 fail err=not-held
+			1200 c2 release; 1201 ok`, Linearizable, OutcomeOK, "", "", ""},
 		{"expired too early", leased(nil), `
-			0   c1 acquire lease=1000
-			2   c1 ok count=1
-			900 c2 acquire lease=1000
-			902 c2 ok count=1`, Linearizable, Violated, "", "client-2/1 was granted the lock", ""},
+			0   c1 acquire lease=1000; 2 ok count=1
+			900 c2 acquire lease=1000; 902 ok count=1`, Linearizable, Violated, "", "client-2/1 was granted the lock", ""},
 		{"released after its lease", leased(nil), `
-			0    c1 acquire lease=1000
-			2    c1 ok count=1
-			1100 c1 release
-			1101 c1 ok`, Linearizable, Violated, "", "with a lease of 1.000 s, which was over", ""},
+			0    c1 acquire lease=1000; 2 ok count=1
+			1100 c1 release; 1101 ok`, Linearizable, Violated, "", "with a lease of 1.000 s, which was over", ""},
 		{"renewed, released late", leased(nil), `
-			0    c1 acquire lease=1000 renewed
-			2    c1 ok count=1
-			9100 c1 release
-			9101 c1 ok`, Linearizable, OutcomeOK, "", "", ""},
+			0    c1 acquire lease=1000 renewed; 2 ok count=1
+			9100 c1 release; 9101 ok`, Linearizable, OutcomeOK, "", "", ""},
 		{"told lost early", leased(nil), `
-			0    c1 acquire lease=1000
-			2    c1 ok count=1
+			0    c1 acquire lease=1000; 2 ok count=1
 			100  c1 lost
-			200  c1 release
-			201  c1 fail err=lost`, Linearizable, Violated, "", "while its lease still ran", ""},
+			200  c1 release; 201 fail err=lost`, Linearizable, Violated, "", "while its lease still ran", ""},
 		{"told lost within the declared margin", leased(func(h *history.Header) { h.Claims.Margin = int64(second) / 10 }), `
-			0    c2 acquire lease=1000
-			1    c2 ok count=1
-			2    c2 release
-			3    c2 ok
-			10   c1 acquire lease=1000
-			12   c1 ok count=1
+			0    c2 acquire lease=1000; 1 ok count=1
+			2    c2 release; 3 ok
+			10   c1 acquire lease=1000; 12 ok count=1
 			920  c1 lost
-			921  c1 release
-			922  c1 fail err=lost`, Linearizable, OutcomeOK, "", "", ""},
+			921  c1 release; 922 fail err=lost`, Linearizable, OutcomeOK, "", "", ""},
 		{"told lost before the declared margin", leased(func(h *history.Header) { h.Claims.Margin = int64(second) / 10 }), `
-			0    c2 acquire lease=1000
-			1    c2 ok count=1
-			2    c2 release
-			3    c2 ok
-			10   c1 acquire lease=1000
-			12   c1 ok count=1
+			0    c2 acquire lease=1000; 1 ok count=1
+			2    c2 release; 3 ok
+			10   c1 acquire lease=1000; 12 ok count=1
 			890  c1 lost
-			891  c1 release
-			892  c1 fail err=lost`, Linearizable, Violated, "", "while its lease still ran", ""},
+			891  c1 release; 892 fail err=lost`, Linearizable, Violated, "", "while its lease still ran", ""},
 		{"told lost by its own clock", leased(nil), `
-			0    c1 acquire lease=1000
-			50   c1 ok count=1
+			0    c1 acquire lease=1000; 50 ok count=1
 			1000 c1 lost
-			1001 c1 release
-			1002 c1 fail err=lost
-			1100 c2 acquire lease=1000
-			1101 c2 ok count=1
-			1102 c2 release
-			1103 c2 ok`, Linearizable, OutcomeOK, "", "", ""},
+			1001 c1 release; 1002 fail err=lost
+			1100 c2 acquire lease=1000; 1101 ok count=1
+			1102 c2 release; 1103 ok`, Linearizable, OutcomeOK, "", "", ""},
 		{"nested holds of a lock that has none", leased(func(h *history.Header) { h.Claims.Reentrant = false }), `
-			0   c1 acquire lease=1000
-			2   c1 ok count=1
-			100 c1 acquire lease=1000
-			101 c1 ok count=1`, Linearizable, Violated, "", "", ""},
+			0   c1 acquire lease=1000; 2 ok count=1
+			100 c1 acquire lease=1000; 101 ok count=1`, Linearizable, Violated, "", "", ""},
 		{"told lost by its own clock, the servers having granted later", leased(nil), `
 			0    c1 acquire lease=1000
 			40   server n1 SET by=c1 holder=c1 ttl=1000
 			50   c1 ok count=1
 			990  c1 lost
-			991  c1 release
-			992  c1 fail err=lost
+			991  c1 release; 992 fail err=lost
 			1040 server n1 cause=expiry
-			1100 c2 acquire lease=1000
-			1101 c2 ok count=1
-			1102 c2 release
-			1103 c2 ok`, Linearizable, OutcomeOK, "", "", ""},
+			1100 c2 acquire lease=1000; 1101 ok count=1
+			1102 c2 release; 1103 ok`, Linearizable, OutcomeOK, "", "", ""},
 		{"a try that took it for a while", leased(nil), `
 			0  c1 acquire lease=1000
-			5  c2 acquire lease=1000
-			6  c2 fail err=busy
+			5  c2 acquire lease=1000; 6 fail err=busy
 			10 c1 fail err=no-acks
-			11 c3 acquire lease=1000
-			12 c3 ok count=1
-			13 c3 release
-			14 c3 ok`, Linearizable, OutcomeOK, "", "", ""},
+			11 c3 acquire lease=1000; 12 ok count=1
+			13 c3 release; 14 ok`, Linearizable, OutcomeOK, "", "", ""},
 		{"legal for the clients, not by the servers", leased(nil), `
 			0   c1 acquire lease=1000
 			1   server n1 SET by=c1 holder=c1 ttl=1000
@@ -145,13 +105,9 @@ func TestLinearizable(t *testing.T) {
 			1601 c3 ok count=1
 			1700 end`, Linearizable, Violated, "", "client-3/1 was granted the lock", "server log"},
 		{"unclear release, then another holder", leased(nil), `
-			0  c1 acquire lease=1000
-			2  c1 ok count=1
-			5  c1 release
-			6  c1 info err=unknown
-			10 c2 acquire lease=1000
-			12 c2 ok count=1
-			13 c2 release
-			14 c2 ok`, Linearizable, OutcomeOK, "", "", ""},
+			0  c1 acquire lease=1000; 2 ok count=1
+			5  c1 release; 6 info err=unknown
+			10 c2 acquire lease=1000; 12 ok count=1
+			13 c2 release; 14 ok`, Linearizable, OutcomeOK, "", "", ""},
 	})
 }

@@ -83,8 +83,7 @@ func TestGivenUp(t *testing.T) {
 			0     c1 acquire lease=5000 wait=1000
 			1     server n1 SET by=c1 holder=c1 ttl=5000
 			2     c1 fail err=canceled
-			60    c1 acquire lease=5000 wait=1000
-			1060  c1 fail err=busy
+			60    c1 acquire lease=5000 wait=1000; 1060 fail err=busy
 			5001  server n1 cause=expiry
 			9000  end`, Progress, Violated, "", "ended at 0.002 s without a grant; node-1 held the lock for it until 5.001 s", "server log"},
 		{"its owner takes it again", takesBack, `
@@ -102,8 +101,7 @@ func TestGivenUp(t *testing.T) {
 			0     c1 acquire lease=5000
 			1     server n1 EVAL by=c1 holder=c1 ttl=5000
 			2     c1 ok count=1
-			10    c1 acquire lease=5000
-			11    c1 info err=unknown
+			10    c1 acquire lease=5000; 11 info err=unknown
 			2000  c1 release
 			2001  server n1 DEL by=c1
 			2002  c1 ok`, Progress, OutcomeOK, "", "", ""},
@@ -120,26 +118,20 @@ func TestGivenUp(t *testing.T) {
 			102   c1 fail err=no-acks
 			9000  end`, Progress, Violated, "", "ended at 0.102 s without a grant", "server log"},
 		{"waits for a caller that is gone", leased(nil), `
-			0     c2 acquire lease=5000
-			1     c2 ok count=1
+			0     c2 acquire lease=5000; 1 ok count=1
 			10    c1 acquire lease=5000 wait=9000
 			100   fault start 1 cancel c1
-			2000  c2 release
-			2001  c2 ok
+			2000  c2 release; 2001 ok
 			2002  c1 ok count=1
-			2003  c1 release
-			2004  c1 ok`, Progress, Violated, "", "was cancelled at 0.100 s; it went on for 1.902 s", ""},
+			2003  c1 release; 2004 ok`, Progress, Violated, "", "was cancelled at 0.100 s; it went on for 1.902 s", ""},
 		{"heeds its caller", leased(nil), `
-			0     c2 acquire lease=5000
-			1     c2 ok count=1
+			0     c2 acquire lease=5000; 1 ok count=1
 			10    c1 acquire lease=5000 wait=9000
 			100   fault start 1 cancel c1
 			101   c1 fail err=canceled
-			2000  c2 release
-			2001  c2 ok`, Progress, OutcomeOK, "", "", ""},
+			2000  c2 release; 2001 ok`, Progress, OutcomeOK, "", "", ""},
 		{"a release carries on", leased(nil), `
-			0     c2 acquire lease=5000
-			1     c2 ok count=1
+			0     c2 acquire lease=5000; 1 ok count=1
 			10    c2 release
 			11    fault start 1 cancel c2
 			2001  c2 ok`, Progress, OutcomeOK, "", "", ""},
@@ -164,23 +156,18 @@ func TestClosed(t *testing.T) {
 		{"renewed after close", renewed, held + "1101 server n1 EVAL by=c1 holder=c1 ttl=3000\n2000 c1 crash\n9000 end", Renewal, Violated, "", "after it had closed its lock", "server log"},
 		{"silent after close", renewed, held + "2000 c1 crash\n3101 server n1 cause=expiry\n9000 end", Renewal, OutcomeOK, "", "", "server log"},
 		{"waits on after close", leased(nil), `
-			0     c2 acquire lease=5000
-			1     c2 ok count=1
+			0     c2 acquire lease=5000; 1 ok count=1
 			10    c1 acquire lease=5000 wait=9000
 			500   c1 closed
-			2000  c2 release
-			2001  c2 ok
+			2000  c2 release; 2001 ok
 			2002  c1 ok count=1
-			2003  c1 release
-			2004  c1 ok`, Progress, Violated, "", "client-1 closed its lock at 0.500 s", ""},
+			2003  c1 release; 2004 ok`, Progress, Violated, "", "client-1 closed its lock at 0.500 s", ""},
 		{"woken by close", leased(nil), `
-			0     c2 acquire lease=5000
-			1     c2 ok count=1
+			0     c2 acquire lease=5000; 1 ok count=1
 			10    c1 acquire lease=5000 wait=9000
 			500   c1 closed
 			501   c1 fail err=canceled
-			2000  c2 release
-			2001  c2 ok`, Progress, OutcomeOK, "", "", ""},
+			2000  c2 release; 2001 ok`, Progress, OutcomeOK, "", "", ""},
 	})
 }
 
@@ -209,16 +196,14 @@ func TestFalseAlarmsAndNeedlessRefusals(t *testing.T) {
 			21    server n3 DEL by=c1
 			22    c1 ok
 			` + other + `
-			100   c3 acquire lease=1000
-			101   c3 fail err=busy`
+			100   c3 acquire lease=1000; 101 fail err=busy`
 	}
 	plain := leased(func(h *history.Header) { h.Claims.Reentrant = false })
 	held := `
 		0     c1 acquire lease=1000
 		1     server n1 SET by=c1 holder=c1 ttl=1000
 		2     c1 ok count=1
-		10    c1 acquire lease=1000
-		20    c1 fail err=busy
+		10    c1 acquire lease=1000; 20 fail err=busy
 		30    c1 release
 		31    server n1 DEL by=c1
 		32    c1 ok`
@@ -234,8 +219,7 @@ func TestFalseAlarmsAndNeedlessRefusals(t *testing.T) {
 			0     c1 acquire lease=1000
 			1     server n1 SET by=c1 holder=c1 ttl=1000
 			2     c1 ok count=1
-			1003  c2 acquire lease=1000
-			1004  c2 fail err=busy
+			1003  c2 acquire lease=1000; 1004 fail err=busy
 			1005  server n1 cause=expiry`, Errors, OutcomeOK, "", "", ""},
 		{"refused while another asks", group, free("90 c2 acquire lease=1000 wait=500\n95 server n1 EVAL by=c2 holder=c2 ttl=1000"), Errors, OutcomeOK, "", "", ""},
 	})

@@ -11,15 +11,12 @@ func TestProgressAndFairness(t *testing.T) {
 	far := leased(func(h *history.Header) { h.Claims.Fairness, h.Latency = true, 20*millisecond })
 	comesAt := func(when string) string { // c2 waits from 10 on
 		return `
-			5   c1 acquire lease=1000
-			6   c1 ok count=1
+			5   c1 acquire lease=1000; 6 ok count=1
 			10  c2 acquire lease=1000 wait=900
 			` + when + ` c3 acquire lease=1000 wait=900
-			350 c1 release
-			351 c1 ok
+			350 c1 release; 351 ok
 			352 c3 ok count=1
-			353 c3 release
-			354 c3 ok
+			353 c3 release; 354 ok
 			355 c2 ok count=1`
 	}
 	const askedBefore = "0 c2 acquire lease=1000\n1 c2 ok count=1\n2 c2 release\n3 c2 ok"
@@ -44,12 +41,10 @@ func TestProgressAndFairness(t *testing.T) {
 			1602 c2 ok`
 	}
 	const overtaken = `
-		0   c1 acquire lease=1000
-		1   c1 ok count=1
+		0   c1 acquire lease=1000; 1 ok count=1
 		10  c2 acquire lease=1000 wait=900
 		100 c3 acquire lease=1000 wait=900
-		200 c1 release
-		201 c1 ok
+		200 c1 release; 201 ok
 		202 c3 ok count=1`
 	run(t, []propertyTest{
 		{"never returns", leased(nil), "0 c1 acquire lease=1000\n9000 end", Progress, Violated, "", "never returned", ""},
@@ -64,39 +59,31 @@ func TestProgressAndFairness(t *testing.T) {
 			"client-1/1, the last to hold it, was gone at 0.500 s, and the lock has no leases", ""},
 		{"panics", leased(nil), "0 c1 acquire lease=1000\n1 c1 panic msg=nil-map", Progress, Violated, "", "nil-map", ""},
 		{"overtaken", fair, overtaken + `
-			203 c3 release
-			204 c3 ok
+			203 c3 release; 204 ok
 			205 c2 ok count=1`, Fairness, Violated, "", "client-3/1 was granted the lock", ""},
 		{"overtaken and refused", fair, overtaken + `
 			910 c2 fail err=busy
-			911 c3 release
-			912 c3 ok`, Fairness, Violated, "", "client-3/1 was granted the lock", ""},
+			911 c3 release; 912 ok`, Fairness, Violated, "", "client-3/1 was granted the lock", ""},
 		{"refused, and then another granted", fair, `
-			0   c1 acquire lease=1000
-			1   c1 ok count=1
+			0   c1 acquire lease=1000; 1 ok count=1
 			10  c2 acquire lease=1000 wait=190
 			100 c3 acquire lease=1000 wait=900
-			190 c1 release
-			191 c1 ok
+			190 c1 release; 191 ok
 			201 c3 ok count=1
 			205 c2 fail err=busy
-			911 c3 release
-			912 c3 ok`, Fairness, OutcomeOK, "", "", ""},
+			911 c3 release; 912 ok`, Fairness, OutcomeOK, "", "", ""},
 		{"overtaken on its way, at first", far, comesAt("200"), Fairness, OutcomeOK, "", "", ""},
 		{"overtaken after the longest way", far, comesAt("280"), Fairness, Violated, "", "client-3/1 was granted the lock", ""},
 		{"overtaken on its way, again", far, askedBefore + comesAt("140"), Fairness, OutcomeOK, "", "", ""},
 		{"overtaken after a way that it knows", far, askedBefore + comesAt("200"), Fairness, Violated, "", "client-3/1 was granted the lock", ""},
 		{"overtaken on a fast network", fair, comesAt("200"), Fairness, Violated, "", "client-3/1 was granted the lock", ""},
 		{"in order", fair, `
-			0   c1 acquire lease=1000
-			1   c1 ok count=1
+			0   c1 acquire lease=1000; 1 ok count=1
 			10  c2 acquire lease=1000 wait=900
 			40  c3 acquire lease=1000 wait=900
-			200 c1 release
-			201 c1 ok
+			200 c1 release; 201 ok
 			202 c3 ok count=1
-			203 c3 release
-			204 c3 ok
+			203 c3 release; 204 ok
 			205 c2 ok count=1`, Fairness, OutcomeOK, "", "", ""},
 	})
 }

@@ -11,8 +11,7 @@ func TestOwnershipCountErrors(t *testing.T) {
 	total := leased(func(h *history.Header) { h.Order = history.TotalOrder })
 	const givenUp = `
 		50   fault end 1 pause c1
-		50   c1 acquire lease=1000 wait=9000
-		50   c1 fail err=canceled
+		50   c1 acquire lease=1000 wait=9000; 50 fail err=canceled
 		60   c2 acquire lease=1000
 		61   server n1 SET by=c2 holder=c2 ttl=1000
 		62   c2 ok count=1
@@ -27,8 +26,7 @@ func TestOwnershipCountErrors(t *testing.T) {
 			10   c2 release
 			11   server n1 DEL by=c2
 			12   c2 ok
-			20   c1 release
-			21   c1 fail err=not-held`, Ownership, Violated, "", "client-2 deleted the hold of client-1/1", "server log"},
+			20   c1 release; 21 fail err=not-held`, Ownership, Violated, "", "client-2 deleted the hold of client-1/1", "server log"},
 		{"a stored value without identity", leased(nil), `
 			0    c1 acquire lease=1000
 			1    server n1 SET by=c1 holder=locked ttl=1000
@@ -51,19 +49,13 @@ func TestOwnershipCountErrors(t *testing.T) {
 		{"cancelled before it was stopped", total, "0 fault start 2 cancel c1\n1 fault start 1 pause c1" + givenUp, Errors, Violated, "", "nobody had cancelled it", ""},
 		{"no log", leased(nil), "0 c1 acquire lease=1000\n1 c1 ok count=1\n2 c1 release\n3 c1 ok", Ownership, Unknown, "", noServerLog, ""},
 		{"first acquire counts 2", leased(nil), `
-			0    c1 acquire lease=1000
-			1    c1 ok count=2
-			2    c1 release
-			3    c1 ok count=1`, Count, Violated, "", "returned count 2", ""},
+			0    c1 acquire lease=1000; 1 ok count=2
+			2    c1 release; 3 ok count=1`, Count, Violated, "", "returned count 2", ""},
 		{"unclear acquire may have counted", leased(nil), `
-			0    c1 acquire lease=1000
-			1    c1 info err=unknown
-			2    c1 acquire lease=1000
-			3    c1 ok count=2
-			4    c1 release
-			5    c1 ok count=1
-			6    c1 release
-			7    c1 ok`, Count, OutcomeOK, "", "", ""},
+			0    c1 acquire lease=1000; 1 info err=unknown
+			2    c1 acquire lease=1000; 3 ok count=2
+			4    c1 release; 5 ok count=1
+			6    c1 release; 7 ok`, Count, OutcomeOK, "", "", ""},
 		{"balanced and yet held", leased(nil), `
 			0    c1 acquire lease=5000
 			1    server n1 EVAL by=c1 holder=c1 ttl=5000
@@ -91,8 +83,7 @@ func TestOwnershipCountErrors(t *testing.T) {
 			1    server n1 SET by=c1 holder=c1 ttl=1000
 			2    c1 ok count=1
 			1001 server n1 cause=expiry
-			1100 c1 release
-			1101 c1 ok`, Errors, Violated, "", "no server held the lock for it", "server log"},
+			1100 c1 release; 1101 ok`, Errors, Violated, "", "no server held the lock for it", "server log"},
 		{"released another's hold", leased(nil), `
 			0    c1 acquire lease=1000
 			1    server n1 SET by=c1 holder=c1 ttl=1000
@@ -104,8 +95,7 @@ func TestOwnershipCountErrors(t *testing.T) {
 			1012 c2 ok count=1
 			1100 server n1 DEL by=c1
 			1101 c1 ok
-			1200 c2 release
-			1201 c2 fail err=not-held`, Errors, Violated, "", "was the hold of client-2/1", "server log"},
+			1200 c2 release; 1201 fail err=not-held`, Errors, Violated, "", "was the hold of client-2/1", "server log"},
 		{"all in order", leased(nil), handover, Errors, OutcomeOK, "", "", ""},
 		{"keys remain", leased(nil), handover + "\n 900 end keys=stock subs=1", Cleanup, Violated, "", "1 key (stock), 1 subscription", ""},
 	})

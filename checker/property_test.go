@@ -102,10 +102,8 @@ func TestCorrectHandover(t *testing.T) {
 func overtaken(at int) string {
 	return fmt.Sprintf(`
 		0    c1 acquire lease=1000
-		2    c2 acquire lease=1000
-		4    c2 ok count=1 token=3
-		6    c2 release
-		8    c2 ok
+		2    c2 acquire lease=1000; 4 ok count=1 token=3
+		6    c2 release; 8 ok
 		%[1]d  c1 ok count=1 token=2
 		%[1]d  c1 release
 		%[1]d  c1 ok`, at)

@@ -91,8 +91,7 @@ func aLittleOff(events []history.Event, most int64, r *rand.Rand) []history.Even
 // A request at the very instant of a server's event cannot have caused that event.
 func TestAskedForAtTheSameInstant(t *testing.T) {
 	run(t, []propertyTest{{"a longer nested lease", leased(nil), `
-		0    c1 acquire lease=1000
-		2    c1 ok count=1
+		0    c1 acquire lease=1000; 2 ok count=1
 		2    c1 acquire lease=5000
 		2    server n1 EVAL by=c1 holder=c1 ttl=1000
 		3    server n1 EVAL by=c1 holder=c1 count=2 ttl=5000

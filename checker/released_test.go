@@ -95,15 +95,13 @@ func TestASucceededReleaseHasAnEffect(t *testing.T) {
 	run(t, []propertyTest{
 		{"while the server was down", down, held + `
 			90   fault start 1 node-restart n1
-			100  c1 release
-			400  c1 ok
+			100  c1 release; 400 ok
 			6000 fault end 1 node-restart n1
 			8001 server n1 cause=expiry
 ` + next, Errors, Violated, "", "the release of client-1/1 succeeded at 0.400 s; node-1 held the lock for it until 8.001 s", "server log"},
 		{"while the server was down, which came back with it", down, held + `
 			90   fault start 1 node-restart n1
-			100  c1 release
-			400  c1 ok
+			100  c1 release; 400 ok
 			6000 fault end 1 node-restart n1
 			6000 server n1 cause=restart holder=c1 ttl=2001
 			8001 server n1 cause=expiry` + next, Errors, Violated, "", "node-1 held the lock for it until 8.001 s", "server log"},
@@ -117,8 +115,7 @@ func TestASucceededReleaseHasAnEffect(t *testing.T) {
 			8001 server n1 cause=expiry` + next, Errors, OutcomeOK, "", "", ""},
 		{"unknown while the server was down", down, held + `
 			90   fault start 1 node-restart n1
-			100  c1 release
-			400  c1 info err=unknown
+			100  c1 release; 400 info err=unknown
 			6000 fault end 1 node-restart n1
 			8001 server n1 cause=expiry
 ` + next, Errors, OutcomeOK, "", "", ""},
@@ -187,8 +184,7 @@ func TestAReleaseThatSpeaksOfALoss(t *testing.T) {
 		`, `
 		4000 server n1 SET by=c1 holder=c1 ttl=8000
 		4001 c1 ok count=1
-		7900 c1 release
-		7901 c1 fail err=lost
+		7900 c1 release; 7901 fail err=lost
 		12000 server n1 cause=expiry
 		12100 c2 acquire lease=1000
 		12101 server n1 SET by=c2 holder=c2 ttl=1000
@@ -198,26 +194,22 @@ func TestAReleaseThatSpeaksOfALoss(t *testing.T) {
 		12112 c2 ok`
 	run(t, []propertyTest{
 		{"while the server keeps the hold", leased(nil), held + `
-			100  c1 release
-			101  c1 fail err=lost
+			100  c1 release; 101 fail err=lost
 			8001 server n1 cause=expiry
 ` + next, Errors, Violated, "", "the servers kept it until 8.001 s", "server log"},
 		{"when it held nothing that anybody saw", leased(nil), held + `
-			100  c1 release
-			101  c1 fail err=not-held
+			100  c1 release; 101 fail err=not-held
 			8001 server n1 cause=expiry
 ` + next, Errors, Violated, "", "the servers kept it until 8.001 s", "server log"},
 		{"after a lease that counts from its call", leased(nil), broken + restarted, Errors, OutcomeOK, "", "", ""},
 		{"before a lease that counts from its call is over", leased(nil), strings.NewReplacer("7900", "5000", "7901", "5001").Replace(broken + restarted), Errors, Violated, "", "the servers kept it until", ""},
 		{"when the lease is all but over", leased(nil), held + `
-			7900 c1 release
-			7901 c1 fail err=lost
+			7900 c1 release; 7901 fail err=lost
 			8001 server n1 cause=expiry
 ` + next, Errors, OutcomeOK, "", "", ""},
 		{"when the server was out of reach since the grant", leased(nil), held + `
 			3    fault start 1 partition c1 n1
-			7900 c1 release
-			7901 c1 fail err=lost
+			7900 c1 release; 7901 fail err=lost
 			8001 server n1 cause=expiry
 ` + next, Errors, OutcomeOK, "", "", ""},
 	})
@@ -235,8 +227,7 @@ func TestAServerThatKeepsItsDataExcusesNoRelease(t *testing.T) {
 			1    server n1 SET by=c1 holder=c1 ttl=8000
 			2    c1 ok count=1
 			90   fault start 1 node-restart n1
-			100  c1 release
-			400  c1 ok
+			100  c1 release; 400 ok
 			6000 fault end 1 node-restart n1
 			`+kept+next)
 		h.Header.Faults = []history.PlannedFault{{ID: 1, Fault: "node-restart", Targets: []string{"node-1"},

@@ -2,6 +2,7 @@ package checker
 
 import (
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -12,8 +13,9 @@ import (
 // story writes a history from lines such as
 //
 //	0    c1 acquire lease=1000 wait=0
-//	5    c1 ok count=1 token=7
 //	3    server n1 SET by=c1 holder=c1 ttl=1000
+//	5    c1 ok count=1 token=7
+//	6    c1 read; 7 ok value=10
 //	100  fault start 1 pause c1
 //	200  c1 lost
 //	210  log sentinel-1 +sdown master n1
@@ -32,7 +34,7 @@ func story(t testing.TB, h history.Header, text string) *history.History {
 	servers := map[string]*history.Event{}
 	var id int64
 	var last int64
-	for _, line := range strings.Split(text, "\n") {
+	for _, line := range strings.Split(returns.ReplaceAllString(text, "$1\n$3 $2"), "\n") {
 		words := strings.Fields(line)
 		if len(words) == 0 {
 			continue
@@ -159,6 +161,9 @@ func story(t testing.TB, h history.Header, text string) *history.History {
 	planned(out)
 	return out
 }
+
+// returns finds the return of an operation in the line of its invocation.
+var returns = regexp.MustCompile(`(?m)^(\s*\S+\s+(\S+)[^;\n]*);\s*(\S+)`)
 
 func split(words []string) (plain []string, opts map[string]string) {
 	opts = map[string]string{}

@@ -107,8 +107,7 @@ func TestARefusedGrantIsNoExcuseForARelease(t *testing.T) {
 			1    server n1 SET by=c2 holder=c2 ttl=9000
 			2    c2 ok count=1
 			10   fault start 1 deny n1
-			20   c1 acquire lease=9000
-			30   c1 fail err=busy
+			20   c1 acquire lease=9000; 30 fail err=busy
 			100  c2 release
 			101  server n1 DEL by=c2
 			102  c2 ok

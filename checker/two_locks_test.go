@@ -15,22 +15,14 @@ func TestTokensAreComparedWithinALock(t *testing.T) {
 	})
 	for other, want := range map[string]Outcome{"stock": Violated, "other": OutcomeOK} {
 		h := story(t, fenced, `
-			0   c1 acquire lease=5000
-			1   c1 ok count=1 token=7
-			2   c1 read
-			3   c1 ok value=1000
-			10  c1 write base=1000 value=999 token=7
-			11  c1 ok value=1000
-			20  c2 acquire lease=5000
-			21  c2 ok count=1 token=3
-			22  c2 read
-			23  c2 ok value=999
-			30  c2 write base=999 value=998 token=3
-			31  c2 ok value=999
-			40  c2 release
-			41  c2 ok
-			50  c1 release
-			51  c1 ok`)
+			0   c1 acquire lease=5000; 1 ok count=1 token=7
+			2   c1 read; 3 ok value=1000
+			10  c1 write base=1000 value=999 token=7; 11 ok value=1000
+			20  c2 acquire lease=5000; 21 ok count=1 token=3
+			22  c2 read; 23 ok value=999
+			30  c2 write base=999 value=998 token=3; 31 ok value=999
+			40  c2 release; 41 ok
+			50  c1 release; 51 ok`)
 		for i := range h.Events {
 			if e := &h.Events[i]; e.Owner == "client-2/1" {
 				e.Lock = other

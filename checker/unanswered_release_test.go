@@ -37,8 +37,7 @@ func TestALossAfterAnUnansweredRelease(t *testing.T) {
 		1102 c2 ok
 		5011 c1 info err=unknown
 		5020 fault end 1 hold-request c1
-		5511 c1 release
-		5511 c1 fail err=lost`
+		5511 c1 release; 5511 fail err=lost`
 	// The first release has no effect, and the second one repeats it.
 	const threeDeep = nestedHold + `
 		6    c1 acquire lease=1000 renewed
@@ -110,8 +109,7 @@ func TestALeaseFromACallThatWaited(t *testing.T) {
 		{"an inner release leaves the rest from the call", plain, down + late + "2102 c1 acquire lease=1000" + inner + next, Lease, OutcomeOK, "", "", "server log"},
 		{"and the hold ends with the rest from the call", plain, down + late + "2102 c1 acquire lease=1000" + strings.Split(inner, "2108 c1 release")[0] + `
 			4000 server n1 cause=expiry
-			4100 c1 release
-			4101 c1 fail err=not-held`, Lease, OutcomeOK, "", "", "server log"},
+			4100 c1 release; 4101 fail err=not-held`, Lease, OutcomeOK, "", "", "server log"},
 		{"without a fault it leaves too little", plain, `
 			1000 c1 acquire lease=3000 wait=3000` + late + "2102 c1 acquire lease=3000" + inner + next, Lease, Violated, "", "were still owed", "server log"},
 	})
@@ -151,26 +149,20 @@ func TestAnUnansweredReleaseLeavesAnUnknownState(t *testing.T) {
 	renewed := leased(func(h *history.Header) { h.Claims.Renewal, h.Claims.RenewEvery = true, int64(second)/3 })
 	held := func(until string) string {
 		return `
-		0     c1 acquire lease=1000 renewed
-		2     c1 ok count=1
-		3     c1 acquire lease=1000 renewed
-		5     c1 ok count=2
+		0     c1 acquire lease=1000 renewed; 2 ok count=1
+		3     c1 acquire lease=1000 renewed; 5 ok count=2
 		10    fault start 1 refuse c1
 		11    c1 release
 		20    c2 acquire lease=1000 wait=20000
 		5011  c1 info err=unknown
-		5511  c1 release
-		10511 c1 info err=unknown
+		5511  c1 release; 10511 info err=unknown
 		` + until + `
-		30000 c3 acquire lease=1000
-		30001 c3 ok count=1
-		30002 c3 release
-		30003 c3 ok`
+		30000 c3 acquire lease=1000; 30001 ok count=1
+		30002 c3 release; 30003 ok`
 	}
 	run(t, []propertyTest{
 		{"it asks to the end of the wait", renewed, held(`
-			11011 c1 release
-			16011 c1 info err=unknown
+			11011 c1 release; 16011 info err=unknown
 			16511 c1 release
 			20020 c2 fail err=busy
 			21511 c1 info err=unknown`), Progress, OutcomeOK, "", "", ""},
