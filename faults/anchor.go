@@ -17,7 +17,8 @@ func Moments() []string {
 // ops are the operations to which a moment can belong.
 var ops = []string{"acquire", "release", "inspect", "extend", "background"}
 
-func build(s Spec, t Topology, seed uint64) (Fault, error) {
+// build returns what injects a fault, if it can strike in a topology.
+func build(s Spec, t Topology, seed uint64) (strike func(World) (string, func() error, error), err error) {
 	k, ok := Lookup(s.Fault)
 	if !ok {
 		names := english.Words(Vocabulary(), func(k Kind) string { return k.Name })
@@ -29,7 +30,7 @@ func build(s Spec, t Topology, seed uint64) (Fault, error) {
 	if err := k.Available(s, t); err != nil {
 		return nil, err
 	}
-	return k.New(s, t, seed)
+	return func(w World) (string, func() error, error) { return k.Strike(w, s, t, seed) }, nil
 }
 
 func checkAnchor(s Spec, t Topology) error {

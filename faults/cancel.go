@@ -1,7 +1,6 @@
 package faults
 
 import (
-	"context"
 	"strings"
 
 	"github.com/holdfast-go/holdfast/checker/history"
@@ -14,9 +13,7 @@ var _ = register(Kind{
 	Summary: "the context of the client's current operation is cancelled",
 	Target:  "client",
 	Traits:  func(Spec) history.Traits { return history.Traits{Instant: true, Cancels: true} },
-	New: func(s Spec, _ Topology, _ uint64) (Fault, error) {
-		return strikeFunc(func(_ context.Context, w World) (string, func() error, error) {
-			return "the operation of " + strings.Join(s.Target, ", ") + " cancelled", nil, once(resolve(s.Target, w), w.Cancel)
-		}), nil
+	Strike: func(w World, s Spec, _ Topology, _ uint64) (string, func() error, error) {
+		return "the operation of " + strings.Join(s.Target, ", ") + " cancelled", nil, once(resolve(s.Target, w), w.Cancel)
 	},
 })

@@ -44,7 +44,10 @@ func checkCommon(k Kind, s Spec, t Topology) error {
 	case s.Within < 0:
 		return errors.New(`"within" must not be negative`)
 	}
-	return checkParams(k, s)
+	if err := checkParams(k, s); err != nil || k.Target != "link" {
+		return err
+	}
+	return checkLinks(s, t, !k.anyLink)
 }
 
 // Takes finds a parameter of the fault by its name.

@@ -1,7 +1,6 @@
 package faults
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -51,17 +50,15 @@ var _ = register(Kind{
 		}
 		return checkClocks(s)
 	},
-	New: func(s Spec, _ Topology, _ uint64) (Fault, error) {
-		return strikeFunc(func(_ context.Context, w World) (string, func() error, error) {
-			nodes := resolve(s.Target, w)
-			where := "forward"
-			by := time.Duration(s.By)
-			if by < 0 {
-				where = "back"
-			}
-			return fmt.Sprintf("the clock of %s jumped %s by %s", strings.Join(nodes, ", "), where, by.Abs()), nil,
-				once(nodes, func(node string) error { return w.SetClock(node, by, 1) })
-		}), nil
+	Strike: func(w World, s Spec, _ Topology, _ uint64) (string, func() error, error) {
+		nodes := resolve(s.Target, w)
+		where := "forward"
+		by := time.Duration(s.By)
+		if by < 0 {
+			where = "back"
+		}
+		return fmt.Sprintf("the clock of %s jumped %s by %s", strings.Join(nodes, ", "), where, by.Abs()), nil,
+			once(nodes, func(node string) error { return w.SetClock(node, by, 1) })
 	},
 })
 
@@ -100,14 +97,12 @@ var _ = register(Kind{
 		}
 		return checkClocks(s)
 	},
-	New: func(s Spec, _ Topology, _ uint64) (Fault, error) {
-		return strikeFunc(func(_ context.Context, w World) (string, func() error, error) {
-			nodes := resolve(s.Target, w)
-			heal, err := each(nodes, func(node string) (func() error, error) {
-				return func() error { return w.SetClock(node, 0, 1) }, w.SetClock(node, 0, s.Rate)
-			})
-			return fmt.Sprintf("the clock of %s runs at %g times real speed", strings.Join(nodes, ", "), s.Rate), heal, err
-		}), nil
+	Strike: func(w World, s Spec, _ Topology, _ uint64) (string, func() error, error) {
+		nodes := resolve(s.Target, w)
+		heal, err := each(nodes, func(node string) (func() error, error) {
+			return func() error { return w.SetClock(node, 0, 1) }, w.SetClock(node, 0, s.Rate)
+		})
+		return fmt.Sprintf("the clock of %s runs at %g times real speed", strings.Join(nodes, ", "), s.Rate), heal, err
 	},
 })
 

@@ -1,7 +1,6 @@
 package faults
 
 import (
-	"context"
 	"strings"
 
 	"github.com/holdfast-go/holdfast/checker/history"
@@ -15,9 +14,7 @@ var _ = register(Kind{
 	Target:  "client",
 	Plural:  "crashes",
 	Traits:  func(Spec) history.Traits { return history.Traits{Instant: true, EndsProcess: true} },
-	New: func(s Spec, _ Topology, _ uint64) (Fault, error) {
-		return strikeFunc(func(_ context.Context, w World) (string, func() error, error) {
-			return strings.Join(s.Target, ", ") + " crashed", nil, once(resolve(s.Target, w), w.Crash)
-		}), nil
+	Strike: func(w World, s Spec, _ Topology, _ uint64) (string, func() error, error) {
+		return strings.Join(s.Target, ", ") + " crashed", nil, once(resolve(s.Target, w), w.Crash)
 	},
 })

@@ -1,8 +1,6 @@
 package faults
 
 import (
-	"context"
-
 	"github.com/holdfast-go/holdfast/checker/history"
 )
 
@@ -18,14 +16,12 @@ var _ = register(Kind{
 	NeedsServers: true,
 	Draw:         func(d dice, s *Spec) { s.For = d.Lasts() },
 	Available:    needsReplicas,
-	New: func(s Spec, t Topology, _ uint64) (Fault, error) {
-		return strikeFunc(func(_ context.Context, w World) (string, func() error, error) {
-			links := replication(s, t, w)
-			heal, err := Cut(w, links)
-			if err != nil {
-				return "", nil, err
-			}
-			return "replication cut between " + between(links), func() error { heal(); return nil }, nil
-		}), nil
+	Strike: func(w World, s Spec, t Topology, _ uint64) (string, func() error, error) {
+		links := replication(s, t, w)
+		heal, err := Cut(w, links)
+		if err != nil {
+			return "", nil, err
+		}
+		return "replication cut between " + between(links), func() error { heal(); return nil }, nil
 	},
 })

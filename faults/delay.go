@@ -13,6 +13,7 @@ var _ = register(Kind{
 	Name:      "delay",
 	Summary:   "everything on a link arrives late, by a fixed time plus or minus a jitter",
 	Target:    "link",
+	anyLink:   true,
 	Params:    []Param{{Name: "peer"}, {Name: "by"}, {Name: "jitter"}, {Name: "direction", Words: directionWords}},
 	Lasts:     true,
 	LinksOnly: true,
@@ -35,17 +36,10 @@ var _ = register(Kind{
 		s.Peer = d.Peers()
 		s.Direction = drawDirection(d)
 	},
-	Available: func(s Spec, t Topology) error {
-		if err := checkJitter(s, "200ms"); err != nil {
-			return err
-		}
-		return checkLinks(s, t, false)
-	},
-	New: func(s Spec, t Topology, seed uint64) (Fault, error) {
-		return strikeLinks(s, t, func(w World, links []Link) (string, func() error, error) {
-			d := &toxics.Delay{By: time.Duration(s.By), Jitter: time.Duration(s.Jitter), Seed: seed}
-			heal, err := on(w, links, directions(s), d)
-			return fmt.Sprintf("%s more between %s", s.By, between(links)), heal, err
-		}), nil
-	},
+	Available: func(s Spec, _ Topology) error { return checkJitter(s, "200ms") },
+	Strike: onLinks(func(w World, links []Link, s Spec, seed uint64) (string, func() error, error) {
+		d := &toxics.Delay{By: time.Duration(s.By), Jitter: time.Duration(s.Jitter), Seed: seed}
+		heal, err := on(w, links, directions(s), d)
+		return fmt.Sprintf("%s more between %s", s.By, between(links)), heal, err
+	}),
 })

@@ -1,7 +1,6 @@
 package faults
 
 import (
-	"context"
 	"strings"
 
 	"github.com/holdfast-go/holdfast/checker/history"
@@ -14,10 +13,8 @@ var _ = register(Kind{
 	Summary: "the lock's keys are deleted behind the lock's back (eviction, an operator)",
 	Target:  "node",
 	Traits:  func(Spec) history.Traits { return history.Traits{Instant: true, DeletesKeys: true} },
-	New: func(s Spec, _ Topology, _ uint64) (Fault, error) {
-		return strikeFunc(func(_ context.Context, w World) (string, func() error, error) {
-			nodes := resolve(s.Target, w)
-			return "the lock's keys on " + strings.Join(nodes, ", ") + " deleted", nil, once(nodes, w.DeleteLock)
-		}), nil
+	Strike: func(w World, s Spec, _ Topology, _ uint64) (string, func() error, error) {
+		nodes := resolve(s.Target, w)
+		return "the lock's keys on " + strings.Join(nodes, ", ") + " deleted", nil, once(nodes, w.DeleteLock)
 	},
 })

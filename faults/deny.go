@@ -1,7 +1,6 @@
 package faults
 
 import (
-	"context"
 	"strings"
 
 	"github.com/holdfast-go/holdfast/checker/history"
@@ -37,21 +36,19 @@ var _ = register(Kind{
 	NeedsUser:    true,
 	RedisOnly:    func(Spec) string { return "the commands are Redis'" },
 	Undrawn:      true,
-	New: func(s Spec, _ Topology, _ uint64) (Fault, error) {
+	Strike: func(w World, s Spec, _ Topology, _ uint64) (string, func() error, error) {
 		mode := s.Mode
 		if mode == "" {
 			mode = denyChannels
 		}
-		return strikeFunc(func(_ context.Context, w World) (string, func() error, error) {
-			nodes := resolve(s.Target, w)
-			heal, err := each(nodes, func(node string) (func() error, error) {
-				if mode == denyMemory {
-					return w.FillMemory(node)
-				}
-				return w.Deny(node, denied[mode])
-			})
-			what := map[string]string{denyChannels: "no right to channels", denyExpiry: "no right to set an expiry", denyMemory: "no memory left"}[mode]
-			return what + " on " + strings.Join(nodes, ", "), heal, err
-		}), nil
+		nodes := resolve(s.Target, w)
+		heal, err := each(nodes, func(node string) (func() error, error) {
+			if mode == denyMemory {
+				return w.FillMemory(node)
+			}
+			return w.Deny(node, denied[mode])
+		})
+		what := map[string]string{denyChannels: "no right to channels", denyExpiry: "no right to set an expiry", denyMemory: "no memory left"}[mode]
+		return what + " on " + strings.Join(nodes, ", "), heal, err
 	},
 })

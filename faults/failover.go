@@ -1,7 +1,6 @@
 package faults
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -72,29 +71,27 @@ var _ = register(Kind{
 		}
 		return nil
 	},
-	New: func(s Spec, t Topology, _ uint64) (Fault, error) {
-		return strikeFunc(func(_ context.Context, w World) (string, func() error, error) {
-			group, old := groupOf(s.Target[0]), s.Target[0]
-			if old != primaryName && s.Traits().StopsNode {
-				w.Condemn(old) // before any question, which takes real servers a moment
+	Strike: func(w World, s Spec, t Topology, _ uint64) (string, func() error, error) {
+		group, old := groupOf(s.Target[0]), s.Target[0]
+		if old != primaryName && s.Traits().StopsNode {
+			w.Condemn(old) // before any question, which takes real servers a moment
+		}
+		if now := w.Primary(group); old == primaryName {
+			old = now
+		} else if now != old {
+			return "", nil, fmt.Errorf("%s is not the primary now: %s is", old, now)
+		}
+		to := s.To
+		for _, node := range append(members(t, group)[1:], members(t, group)[0]) {
+			if to == "" && node != old {
+				to = node
 			}
-			if now := w.Primary(group); old == primaryName {
-				old = now
-			} else if now != old {
-				return "", nil, fmt.Errorf("%s is not the primary now: %s is", old, now)
-			}
-			to := s.To
-			for _, node := range append(members(t, group)[1:], members(t, group)[0]) {
-				if to == "" && node != old {
-					to = node
-				}
-			}
-			detail, heal, err := takeOver(w, old, to, s.Mode)
-			if s.For == 0 {
-				heal = nil // the old primary stays down to the end of the run
-			}
-			return detail, heal, err
-		}), nil
+		}
+		detail, heal, err := takeOver(w, old, to, s.Mode)
+		if s.For == 0 {
+			heal = nil // the old primary stays down to the end of the run
+		}
+		return detail, heal, err
 	},
 })
 

@@ -5,7 +5,6 @@
 package faults
 
 import (
-	"context"
 	"time"
 )
 
@@ -55,15 +54,6 @@ type Anchor struct {
 	Command string `yaml:"command" json:"command,omitempty"`
 	Changed bool   `yaml:"changed" json:"changed,omitempty"` // only moments that changed a lock key
 	Nth     int    `yaml:"nth" json:"nth,omitempty"`         // 1 is the first and the default
-}
-
-// Fault is one fault, ready to strike.
-type Fault interface {
-	// Strike injects the fault. It returns a description and a function that
-	// undoes it; heal is nil for an instant fault. It must not wait for the
-	// struck party, because the anchored moment waits for Strike. ctx ends with
-	// the run.
-	Strike(ctx context.Context, w World) (detail string, heal func() error, err error)
 }
 
 // Duration is a time.Duration that reads and writes as "1.5s" in YAML and JSON.

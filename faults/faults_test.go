@@ -24,7 +24,7 @@ func TestVocabulary(t *testing.T) {
 	var names []string
 	for _, k := range Vocabulary() {
 		names = append(names, k.Name)
-		if k.Summary == "" || k.New == nil || !slices.Contains([]string{"client", "node", "link"}, k.Target) {
+		if k.Summary == "" || k.Strike == nil || !slices.Contains([]string{"client", "node", "link"}, k.Target) {
 			t.Errorf("%s is not fully described: %+v", k.Name, k)
 		}
 	}
@@ -99,10 +99,8 @@ func TestStrike(t *testing.T) {
 		t.Run(tt.spec.Fault, func(t *testing.T) {
 			k, _ := Lookup(tt.spec.Fault)
 			must.Succeed(t, k.Available(tt.spec, tt.in))
-			f, err := k.New(tt.spec, tt.in, 1)
-			must.Succeed(t, err)
 			w := newFakeWorld()
-			detail, heal, err := f.Strike(t.Context(), w)
+			detail, heal, err := k.Strike(w, tt.spec, tt.in, 1)
 			if err != nil || detail == "" {
 				t.Fatalf("detail %q, error %v", detail, err)
 			}
@@ -127,10 +125,9 @@ func TestStrike(t *testing.T) {
 // that.
 func TestFailoverTwice(t *testing.T) {
 	k, _ := Lookup("failover")
-	f, _ := k.New(Spec{Target: Names{"primary"}, Mode: "planned"}, Topology{Groups: 1, Replicas: 1}, 1)
 	w := newFakeWorld()
 	for range 2 {
-		if _, _, err := f.Strike(t.Context(), w); err != nil {
+		if _, _, err := k.Strike(w, Spec{Target: Names{"primary"}, Mode: "planned"}, Topology{Groups: 1, Replicas: 1}, 1); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -151,10 +148,9 @@ func TestStrikeAllOrNone(t *testing.T) {
 			"attach Hold node-1-replica-1 node-1 upstream; attach Hold node-1-replica-1 node-1 downstream; detach Hold node-1-replica-1 node-1 upstream"},
 	} {
 		k, _ := Lookup(tt.spec.Fault)
-		f, _ := k.New(tt.spec, big, 1)
 		w := newFakeWorld()
 		w.failAt(tt.fail)
-		if _, _, err := f.Strike(t.Context(), w); err == nil || !strings.Contains(err.Error(), "refused") {
+		if _, _, err := k.Strike(w, tt.spec, big, 1); err == nil || !strings.Contains(err.Error(), "refused") {
 			t.Errorf("%s: error %v", tt.spec.Fault, err)
 		}
 		if diff := cmp.Diff(tt.want, w.log()); diff != "" {

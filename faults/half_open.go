@@ -42,23 +42,21 @@ var _ = register(Kind{
 			s.Mode = clientGone
 		}
 	},
-	Available: func(s Spec, t Topology) error {
+	Available: func(s Spec, _ Topology) error {
 		if s.Mode == silent && (s.For > 0 || s.Until != nil) {
 			return errors.New(`mode silent is over at once: leave "for" and "until" out`)
 		}
-		return checkLinks(s, t, true)
+		return nil
 	},
-	New: func(s Spec, t Topology, _ uint64) (Fault, error) {
-		return strikeLinks(s, t, func(w World, links []Link) (string, func() error, error) {
-			gone, whose := func(l Link) string { return l.To }, "server's"
-			if s.Mode == clientGone {
-				gone, whose = func(l Link) string { return l.From }, "client's"
-			}
-			heal, err := eachLink(links, func(l Link) (func(), error) { return w.HalfOpen(l, gone(l)) })
-			if s.Mode == silent {
-				heal = nil
-			}
-			return "connections half open between " + between(links) + ": the " + whose + " end is gone", heal, err
-		}), nil
-	},
+	Strike: onLinks(func(w World, links []Link, s Spec, _ uint64) (string, func() error, error) {
+		gone, whose := func(l Link) string { return l.To }, "server's"
+		if s.Mode == clientGone {
+			gone, whose = func(l Link) string { return l.From }, "client's"
+		}
+		heal, err := eachLink(links, func(l Link) (func(), error) { return w.HalfOpen(l, gone(l)) })
+		if s.Mode == silent {
+			heal = nil
+		}
+		return "connections half open between " + between(links) + ": the " + whose + " end is gone", heal, err
+	}),
 })

@@ -27,21 +27,18 @@ var _ = register(Kind{
 		s.For = d.Between(100*time.Millisecond, 3000*time.Millisecond)
 		s.Peer = d.Peers()
 	},
-	Available: func(s Spec, t Topology) error { return checkLinks(s, t, true) },
-	New: func(s Spec, t Topology, _ uint64) (Fault, error) {
-		return strikeLinks(s, t, func(w World, links []Link) (string, func() error, error) {
-			detach, err := attach(w, links, []stream.Direction{stream.Downstream}, new(toxics.Blackhole))
-			if err != nil {
-				return "", nil, err
-			}
-			// The connections break before the toxic is removed, because a stream
-			// with a hole in it must not continue.
-			heal := func() error {
-				err := resetAll(w, links)
-				detach()
-				return err
-			}
-			return fmt.Sprintf("replies lost between %s", between(links)), heal, nil
-		}), nil
-	},
+	Strike: onLinks(func(w World, links []Link, _ Spec, _ uint64) (string, func() error, error) {
+		detach, err := attach(w, links, []stream.Direction{stream.Downstream}, new(toxics.Blackhole))
+		if err != nil {
+			return "", nil, err
+		}
+		// The connections break before the toxic is removed, because a stream
+		// with a hole in it must not continue.
+		heal := func() error {
+			err := resetAll(w, links)
+			detach()
+			return err
+		}
+		return fmt.Sprintf("replies lost between %s", between(links)), heal, nil
+	}),
 })

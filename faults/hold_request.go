@@ -26,13 +26,10 @@ var _ = register(Kind{
 	NeedsRequests: true,
 	RedisOnly:     func(Spec) string { return requestsUnknown },
 	Draw:          func(d dice, s *Spec) { s.For, s.Peer = d.Lasts(), d.Peers() },
-	Available:     func(s Spec, t Topology) error { return checkLinks(s, t, true) },
-	New: func(s Spec, t Topology, _ uint64) (Fault, error) {
-		return strikeLinks(s, t, func(w World, links []Link) (string, func() error, error) {
-			heal, err := eachLink(links, w.WithholdRequest)
-			return "a request held between " + between(links), heal, err
-		}), nil
-	},
+	Strike: onLinks(func(w World, links []Link, _ Spec, _ uint64) (string, func() error, error) {
+		heal, err := eachLink(links, w.WithholdRequest)
+		return "a request held between " + between(links), heal, err
+	}),
 })
 
 // eachLink strikes all links or none. The returned heal undoes them in order.

@@ -13,6 +13,7 @@ type Kind struct {
 	Summary string  // one line, for "holdfast list faults" and the docs
 	Plural  string  // "failovers", for the counts of a sweep; "" for a fault that is only a side effect
 	Target  string  // the kind of Target: "client", "node", "link"
+	anyLink bool    // of links: that of a replica may be the target, too
 	Clients bool    // a client may be the target as well, in scenarios that say so: no run draws one
 	Params  []Param // the optional keys of Spec that it accepts
 	Lasts   bool    // whether it uses For
@@ -50,9 +51,8 @@ type Kind struct {
 	// Available returns the reason why a topology does not support the fault,
 	// or nil.
 	Available func(s Spec, t Topology) error
-	// New builds the fault from a Spec that Available has accepted. seed is
-	// the source of any randomness, different for every fault of a run.
-	New func(s Spec, t Topology, seed uint64) (Fault, error)
+	// Strike injects the fault.
+	Strike strikeFunc
 }
 
 // Param is an optional key of a Spec.

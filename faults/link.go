@@ -1,7 +1,6 @@
 package faults
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -16,8 +15,8 @@ import (
 	"github.com/holdfast-go/holdfast/internal/toxics"
 )
 
-// checkLinks returns an error unless every target has a link to a peer. With
-// clientsOnly the targets must be clients and the peers nodes.
+// checkLinks returns an error unless every target has a link to a peer. Most faults
+// strike the links from clients to nodes only.
 func checkLinks(s Spec, t Topology, clientsOnly bool) error {
 	for _, x := range s.Target {
 		if clientsOnly && !party.IsClient(x) {
@@ -57,14 +56,15 @@ func linked(x, y string) bool {
 	return x != y && groupOf(x) == groupOf(y)
 }
 
-func strikeLinks(s Spec, t Topology, strike func(w World, links []Link) (string, func() error, error)) Fault {
-	return strikeFunc(func(_ context.Context, w World) (string, func() error, error) {
+// onLinks strikes the links between the targets and their peers.
+func onLinks(strike func(w World, links []Link, s Spec, seed uint64) (string, func() error, error)) strikeFunc {
+	return func(w World, s Spec, t Topology, seed uint64) (string, func() error, error) {
 		links, err := linksOf(s, t, w)
 		if err != nil {
 			return "", nil, err
 		}
-		return strike(w, links)
-	})
+		return strike(w, links, s, seed)
+	}
 }
 
 // linksOf lists the links between targets and peers by their present roles: two

@@ -1,7 +1,6 @@
 package faults
 
 import (
-	"context"
 	"errors"
 	"fmt"
 
@@ -43,11 +42,9 @@ var _ = register(Kind{
 		}
 		return nil
 	},
-	New: func(s Spec, _ Topology, _ uint64) (Fault, error) {
-		return strikeFunc(func(_ context.Context, w World) (string, func() error, error) {
-			from, to := w.Primary(groupOf(s.Target[0])), w.Primary(groupOf(s.To))
-			finish, err := w.MoveSlots(from, to, s.Mode == keysFirst)
-			return fmt.Sprintf("the lock's slots migrate from %s to %s", from, to), finish, err
-		}), nil
+	Strike: func(w World, s Spec, _ Topology, _ uint64) (string, func() error, error) {
+		from, to := w.Primary(groupOf(s.Target[0])), w.Primary(groupOf(s.To))
+		finish, err := w.MoveSlots(from, to, s.Mode == keysFirst)
+		return fmt.Sprintf("the lock's slots migrate from %s to %s", from, to), finish, err
 	},
 })

@@ -1,7 +1,6 @@
 package faults
 
 import (
-	"context"
 	"errors"
 	"strings"
 
@@ -21,14 +20,12 @@ var _ = register(Kind{
 	},
 	NeedsServers: true,
 	Draw:         func(d dice, s *Spec) { s.For = d.Lasts() },
-	New: func(s Spec, _ Topology, _ uint64) (Fault, error) {
-		return strikeFunc(func(_ context.Context, w World) (string, func() error, error) {
-			nodes := resolve(s.Target, w)
-			heal, err := each(nodes, func(node string) (func() error, error) {
-				return func() error { return w.StartNode(node, true) }, w.StopNode(node)
-			})
-			return strings.Join(nodes, ", ") + " crashed", heal, err
-		}), nil
+	Strike: func(w World, s Spec, _ Topology, _ uint64) (string, func() error, error) {
+		nodes := resolve(s.Target, w)
+		heal, err := each(nodes, func(node string) (func() error, error) {
+			return func() error { return w.StartNode(node, true) }, w.StopNode(node)
+		})
+		return strings.Join(nodes, ", ") + " crashed", heal, err
 	},
 })
 
@@ -81,22 +78,20 @@ var _ = register(Kind{
 		}
 		return nil
 	},
-	New: func(s Spec, _ Topology, _ uint64) (Fault, error) {
-		return strikeFunc(func(_ context.Context, w World) (string, func() error, error) {
-			kept := s.Data == keepData
-			nodes := resolve(s.Target, w)
-			heal, err := each(nodes, func(node string) (func() error, error) {
-				return func() error { return w.StartNode(node, kept) }, w.StopNode(node)
-			})
-			with := " without its data"
-			if kept {
-				with = " with its data"
-			}
-			list := strings.Join(nodes, ", ")
-			if err != nil || s.For > 0 {
-				return list + " stopped, to start again" + with, heal, err
-			}
-			return list + " restarted" + with, nil, heal()
-		}), nil
+	Strike: func(w World, s Spec, _ Topology, _ uint64) (string, func() error, error) {
+		kept := s.Data == keepData
+		nodes := resolve(s.Target, w)
+		heal, err := each(nodes, func(node string) (func() error, error) {
+			return func() error { return w.StartNode(node, kept) }, w.StopNode(node)
+		})
+		with := " without its data"
+		if kept {
+			with = " with its data"
+		}
+		list := strings.Join(nodes, ", ")
+		if err != nil || s.For > 0 {
+			return list + " stopped, to start again" + with, heal, err
+		}
+		return list + " restarted" + with, nil, heal()
 	},
 })

@@ -13,6 +13,7 @@ var _ = register(Kind{
 	Name:      "partition",
 	Summary:   "no byte gets from one side to the other; what was sent arrives when the partition heals",
 	Target:    "link",
+	anyLink:   true,
 	Params:    []Param{{Name: "peer"}, {Name: "direction", Words: directionWords}},
 	Lasts:     true,
 	LinksOnly: true,
@@ -26,13 +27,10 @@ var _ = register(Kind{
 		s.Peer = d.Peers()
 		s.Direction = drawDirection(d)
 	},
-	Available: func(s Spec, t Topology) error { return checkLinks(s, t, false) },
-	New: func(s Spec, t Topology, _ uint64) (Fault, error) {
-		return strikeLinks(s, t, func(w World, links []Link) (string, func() error, error) {
-			how := map[string]string{"to-node": " (only requests are held)", "to-client": " (only replies are held)"}[s.Direction]
-			hold := new(toxics.Hold)
-			heal, err := on(w, links, directions(s), hold)
-			return fmt.Sprintf("cut between %s%s", between(links), how), heal, err
-		}), nil
-	},
+	Strike: onLinks(func(w World, links []Link, s Spec, _ uint64) (string, func() error, error) {
+		how := map[string]string{"to-node": " (only requests are held)", "to-client": " (only replies are held)"}[s.Direction]
+		hold := new(toxics.Hold)
+		heal, err := on(w, links, directions(s), hold)
+		return fmt.Sprintf("cut between %s%s", between(links), how), heal, err
+	}),
 })

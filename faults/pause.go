@@ -1,7 +1,6 @@
 package faults
 
 import (
-	"context"
 	"strings"
 	"time"
 
@@ -29,12 +28,10 @@ var _ = register(Kind{
 			s.For = d.Between(d.Lease(), 5*d.Lease()/2)
 		}
 	},
-	New: func(s Spec, _ Topology, _ uint64) (Fault, error) {
-		return strikeFunc(func(_ context.Context, w World) (string, func() error, error) {
-			heal, err := each(resolve(s.Target, w), func(client string) (func() error, error) {
-				return func() error { return w.Resume(client) }, w.Pause(client)
-			})
-			return strings.Join(s.Target, ", ") + " paused", heal, err
-		}), nil
+	Strike: func(w World, s Spec, _ Topology, _ uint64) (string, func() error, error) {
+		heal, err := each(resolve(s.Target, w), func(client string) (func() error, error) {
+			return func() error { return w.Resume(client) }, w.Pause(client)
+		})
+		return strings.Join(s.Target, ", ") + " paused", heal, err
 	},
 })

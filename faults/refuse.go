@@ -13,11 +13,8 @@ var _ = register(Kind{
 	LinksOnly: true,
 	Traits:    func(Spec) history.Traits { return history.Traits{Lasts: true, Refuses: true} },
 	Draw:      func(d dice, s *Spec) { s.For, s.Peer = d.Lasts(), d.Peers() },
-	Available: func(s Spec, t Topology) error { return checkLinks(s, t, true) },
-	New: func(s Spec, t Topology, _ uint64) (Fault, error) {
-		return strikeLinks(s, t, func(w World, links []Link) (string, func() error, error) {
-			heal, err := eachLink(links, w.Refuse)
-			return "new connections refused between " + between(links), heal, err
-		}), nil
-	},
+	Strike: onLinks(func(w World, links []Link, _ Spec, _ uint64) (string, func() error, error) {
+		heal, err := eachLink(links, w.Refuse)
+		return "new connections refused between " + between(links), heal, err
+	}),
 })

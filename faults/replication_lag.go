@@ -1,7 +1,6 @@
 package faults
 
 import (
-	"context"
 	"fmt"
 	"time"
 
@@ -35,12 +34,10 @@ var _ = register(Kind{
 		}
 		return needsReplicas(s, t)
 	},
-	New: func(s Spec, t Topology, seed uint64) (Fault, error) {
-		return strikeFunc(func(_ context.Context, w World) (string, func() error, error) {
-			links := replication(s, t, w)
-			d := &toxics.Delay{By: time.Duration(s.By), Jitter: time.Duration(s.Jitter), Seed: seed}
-			heal, err := on(w, links, []stream.Direction{stream.Downstream}, d)
-			return fmt.Sprintf("replication %s late between %s", s.By, between(links)), heal, err
-		}), nil
+	Strike: func(w World, s Spec, t Topology, seed uint64) (string, func() error, error) {
+		links := replication(s, t, w)
+		d := &toxics.Delay{By: time.Duration(s.By), Jitter: time.Duration(s.Jitter), Seed: seed}
+		heal, err := on(w, links, []stream.Direction{stream.Downstream}, d)
+		return fmt.Sprintf("replication %s late between %s", s.By, between(links)), heal, err
 	},
 })

@@ -60,7 +60,7 @@ func (e *specError) Unwrap() error { return e.Err }
 type entry struct {
 	id      int
 	spec    Spec
-	fault   Fault
+	strikes func(World) (detail string, heal func() error, err error)
 	seen    int       // matching moments
 	begun   bool      // the run reached its anchor
 	struck  bool      // the schedule called Strike
@@ -93,12 +93,12 @@ func NewSchedule(specs []Spec, t Topology, seed uint64) (*Schedule, error) {
 	for i, s := range specs {
 		s = s.claimed(t.Clocks)
 		own := mix(seed, uint64(i+1))
-		f, err := build(s, t, own)
+		strikes, err := build(s, t, own)
 		if err != nil {
 			return nil, &specError{Index: i, Fault: s.Fault, Err: err}
 		}
 		s.After += drawn(s.Within, own)
-		sc.entries = append(sc.entries, &entry{id: i + 1, spec: s, fault: f})
+		sc.entries = append(sc.entries, &entry{id: i + 1, spec: s, strikes: strikes})
 		if s.On != nil {
 			sc.waiting.Add(1)
 		}
@@ -324,7 +324,7 @@ func (sc *Schedule) strike(e *entry) {
 	sc.mu.Unlock()
 	tell := sc.record()
 	w := &promoting{World: sc.world}
-	detail, heal, err := e.fault.Strike(sc.ctx, w)
+	detail, heal, err := e.strikes(w)
 	if err != nil {
 		tell(e.strike(history.PhaseFailed, fmt.Sprintf("could not strike: %v", err)))
 		return

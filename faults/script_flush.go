@@ -1,7 +1,6 @@
 package faults
 
 import (
-	"context"
 	"strings"
 
 	"github.com/holdfast-go/holdfast/checker/history"
@@ -16,10 +15,8 @@ var _ = register(Kind{
 	Traits:       func(Spec) history.Traits { return history.Traits{Instant: true, ForgetsScripts: true} },
 	NeedsServers: true,
 	RedisOnly:    func(Spec) string { return "scripts are Redis'" },
-	New: func(s Spec, _ Topology, _ uint64) (Fault, error) {
-		return strikeFunc(func(_ context.Context, w World) (string, func() error, error) {
-			nodes := resolve(s.Target, w)
-			return strings.Join(nodes, ", ") + " forgot its scripts", nil, once(nodes, w.FlushScripts)
-		}), nil
+	Strike: func(w World, s Spec, _ Topology, _ uint64) (string, func() error, error) {
+		nodes := resolve(s.Target, w)
+		return strings.Join(nodes, ", ") + " forgot its scripts", nil, once(nodes, w.FlushScripts)
 	},
 })

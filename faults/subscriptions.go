@@ -22,14 +22,11 @@ var _ = register(Kind{
 	Traits:    func(Spec) history.Traits { return history.Traits{Lasts: true, LosesNotices: true} },
 	RedisOnly: func(Spec) string { return channelsOnly },
 	Draw:      func(d dice, s *Spec) { s.For = d.Between(500*time.Millisecond, 4*d.Lease()) },
-	Available: func(s Spec, t Topology) error { return checkLinks(s, t, true) },
-	New: func(s Spec, t Topology, _ uint64) (Fault, error) {
-		return strikeLinks(s, t, func(w World, links []Link) (string, func() error, error) {
-			drop := new(toxics.DropMessages)
-			heal, err := on(w, links, []stream.Direction{stream.Downstream}, drop)
-			return "pub/sub messages lost between " + between(links), heal, err
-		}), nil
-	},
+	Strike: onLinks(func(w World, links []Link, s Spec, _ uint64) (string, func() error, error) {
+		drop := new(toxics.DropMessages)
+		heal, err := on(w, links, []stream.Direction{stream.Downstream}, drop)
+		return "pub/sub messages lost between " + between(links), heal, err
+	}),
 })
 
 // slowSubscribe delays subscriptions. A lock must try again once its subscription
@@ -46,17 +43,10 @@ var _ = register(Kind{
 	Draw: func(d dice, s *Spec) {
 		s.By, s.For = d.Between(50*time.Millisecond, 1500*time.Millisecond), d.Between(500*time.Millisecond, 2*d.Lease())
 	},
-	Available: func(s Spec, t Topology) error {
-		if err := positive("by", s.By, "500ms"); err != nil {
-			return err
-		}
-		return checkLinks(s, t, true)
-	},
-	New: func(s Spec, t Topology, _ uint64) (Fault, error) {
-		return strikeLinks(s, t, func(w World, links []Link) (string, func() error, error) {
-			slow := &toxics.SlowSubscribe{By: time.Duration(s.By)}
-			heal, err := on(w, links, []stream.Direction{stream.Upstream}, slow)
-			return fmt.Sprintf("subscriptions %s late between %s", s.By, between(links)), heal, err
-		}), nil
-	},
+	Available: func(s Spec, _ Topology) error { return positive("by", s.By, "500ms") },
+	Strike: onLinks(func(w World, links []Link, s Spec, _ uint64) (string, func() error, error) {
+		slow := &toxics.SlowSubscribe{By: time.Duration(s.By)}
+		heal, err := on(w, links, []stream.Direction{stream.Upstream}, slow)
+		return fmt.Sprintf("subscriptions %s late between %s", s.By, between(links)), heal, err
+	}),
 })

@@ -2,7 +2,6 @@ package faults
 
 import (
 	"cmp"
-	"context"
 	"slices"
 	"sync"
 
@@ -52,11 +51,11 @@ func checked(k Kind) Kind {
 	return k
 }
 
-type strikeFunc func(ctx context.Context, w World) (string, func() error, error)
-
-func (f strikeFunc) Strike(ctx context.Context, w World) (string, func() error, error) {
-	return f(ctx, w)
-}
+// strikeFunc injects a fault from a Spec that Available has accepted. seed is the source of
+// any randomness, different for every fault of a run. It returns a description and a
+// function that undoes the fault; heal is nil for an instant one. It must not wait for the
+// struck party, because the anchored moment waits for it.
+type strikeFunc func(w World, s Spec, t Topology, seed uint64) (detail string, heal func() error, err error)
 
 // families are the groups of scenarios in reports, by the traits of their faults.
 // The first one that fits any fault of a scenario counts.

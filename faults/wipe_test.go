@@ -1,7 +1,6 @@
 package faults
 
 import (
-	"context"
 	"strings"
 
 	"github.com/holdfast-go/holdfast/checker/history"
@@ -21,16 +20,14 @@ var _ = register(Kind{
 	NeedsServers: true,
 	RedisOnly:    func(Spec) string { return "scripts are Redis'" },
 
-	New: func(s Spec, _ Topology, _ uint64) (Fault, error) {
-		return strikeFunc(func(_ context.Context, w World) (string, func() error, error) {
-			nodes := resolve(s.Target, w) // "primary" becomes a name
-			err := once(nodes, func(node string) error {
-				if err := w.DeleteLock(node); err != nil {
-					return err
-				}
-				return w.FlushScripts(node)
-			})
-			return strings.Join(nodes, ", ") + " is empty", nil, err
-		}), nil
+	Strike: func(w World, s Spec, _ Topology, _ uint64) (string, func() error, error) {
+		nodes := resolve(s.Target, w) // "primary" becomes a name
+		err := once(nodes, func(node string) error {
+			if err := w.DeleteLock(node); err != nil {
+				return err
+			}
+			return w.FlushScripts(node)
+		})
+		return strings.Join(nodes, ", ") + " is empty", nil, err
 	},
 })

@@ -33,10 +33,15 @@ func (w *World) onServer(name string, do func(*node) error) error {
 	return do(n)
 }
 
-func (w *World) Pause(client string) error  { return w.setPaused(client, true) }
-func (w *World) Resume(client string) error { return w.setPaused(client, false) }
+func (w *World) Pause(client string) error {
+	return w.living(client, func(p *Process) { p.SetPaused(true) })
+}
 
-func (w *World) setPaused(client string, paused bool) error {
+func (w *World) Resume(client string) error {
+	return w.living(client, func(p *Process) { p.SetPaused(false) })
+}
+
+func (w *World) living(client string, do func(*Process)) error {
 	p, err := w.process(client)
 	if err != nil {
 		return err
@@ -44,19 +49,14 @@ func (w *World) setPaused(client string, paused bool) error {
 	if p.Crashed() {
 		return fmt.Errorf("%s has crashed", client)
 	}
-	p.SetPaused(paused)
+	do(p)
 	return nil
 }
 
 func (w *World) Crash(client string) error {
-	p, err := w.process(client)
-	if err != nil {
+	if err := w.living(client, (*Process).Crash); err != nil {
 		return err
 	}
-	if p.Crashed() {
-		return fmt.Errorf("%s has already crashed", client)
-	}
-	p.Crash()
 	for _, l := range w.allLinks() {
 		if l.from == client {
 			l.reset()

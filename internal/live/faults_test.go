@@ -1,7 +1,6 @@
 package live
 
 import (
-	"context"
 	"slices"
 	"testing"
 	"time"
@@ -58,10 +57,8 @@ func TestEveryFaultStrikesAndEnds(t *testing.T) {
 		eventually(t, "the client works before "+s.Fault, func() bool { return c.Set(t.Context(), "lock", "v", 0).Err() == nil })
 		k, _ := faults.Lookup(s.Fault)
 		check(t, k.Available(s, topology))
-		f, err := k.New(s, topology, 1)
-		check(t, err)
 		begin := time.Now()
-		detail, heal, err := f.Strike(context.Background(), w)
+		detail, heal, err := k.Strike(w, s, topology, 1)
 		struck := time.Since(begin)
 		if err == nil && heal != nil {
 			err = heal()

@@ -215,14 +215,7 @@ func (w *World) living(client string, do func(clientProcess) error) error {
 // Crash implements [faults.World]. Data that the process has sent is lost, unless
 // a server has received it.
 func (w *World) Crash(client string) error {
-	p, err := w.process(client)
-	if err != nil {
-		return err
-	}
-	if p.Crashed() {
-		return fmt.Errorf("%s has already crashed", client)
-	}
-	if err := p.Kill(); err != nil {
+	if err := w.living(client, clientProcess.Kill); err != nil {
 		return err
 	}
 	var errs []error
