@@ -41,7 +41,7 @@ func (j linearizableJudge) excuseViolation(lock string, ops []linear.Op, v Verdi
 // because the caller judges each server by itself.
 func (t *trace) forgiveOps(lock string, ops []linear.Op, apart bool) (forgiven []linear.Op, why string) {
 	f := forgiving{trace: t, ops: slices.Clone(ops), place: make(map[int64]int, len(ops)), apart: apart}
-	several := len(t.changes) == 0 && t.claims.Capacity() > 1
+	unwatched := len(t.changes) == 0
 	revived := map[int64]bool{} // refusals for a hold that had been released
 	for i := range f.ops {
 		p := &f.ops[i]
@@ -60,7 +60,7 @@ func (t *trace) forgiveOps(lock string, ops []linear.Op, apart bool) (forgiven [
 				p.Lease = kept
 			}
 		}
-		if several && (p.Kind == linear.GotLock || p.Kind == linear.MaybeGot) {
+		if unwatched && (p.Kind == linear.GotLock || p.Kind == linear.MaybeGot) {
 			f.loosenHold(p)
 		} else if p.Kind == linear.MaybeGot {
 			if left, how := t.lostUnheard(t.op(p.ID)); left < p.Lease && f.addReason(how) {
@@ -71,13 +71,13 @@ func (t *trace) forgiveOps(lock string, ops []linear.Op, apart bool) (forgiven [
 	for i := range t.beliefs {
 		switch {
 		case t.beliefs[i].Lock != lock:
-		case several:
+		case unwatched:
 			f.forgiveRelease(f.endingOf(&t.beliefs[i]), false)
 		default:
 			f.forgiveHold(i)
 		}
 	}
-	return slices.DeleteFunc(f.ops, func(p linear.Op) bool { return revived[p.ID] }), f.why
+	return append(slices.DeleteFunc(f.ops, func(p linear.Op) bool { return revived[p.ID] }), f.ends...), f.why
 }
 
 // forgiving are the operations on a lock while [trace.forgive] changes them.
@@ -85,6 +85,7 @@ type forgiving struct {
 	*trace
 	ops   []linear.Op
 	place map[int64]int // by the id of the operation
+	ends  []linear.Op   // of holds that servers may have lost
 	why   string
 	apart bool
 }
@@ -115,13 +116,7 @@ func (f *forgiving) forgiveHold(i int) {
 	if _, dead := f.crashed[c.Client]; dead && end == nil {
 		until = f.endTime // no owner releases it
 	}
-	l := f.lossUntil(i, until, end)
-	if kept, how := f.keptUnseen(i, end); how != "" {
-		if p, ok := f.place[c.AcquireOp]; ok && kept > f.ops[p].Lease {
-			f.addReason(how)
-			f.ops[p].Lease, l = kept, notLost
-		}
-	}
+	l := f.lossUntil(i, until)
 	if f.apart && l.forked {
 		l = notLost
 	}
@@ -148,11 +143,7 @@ func (f *forgiving) forgiveRelease(end *op, forked bool) {
 // server log nothing tells which of several holds the servers lost.
 func (f *forgiving) loosenHold(p *linear.Op) {
 	o := f.op(p.ID)
-	until := f.endTime
-	later := o.own.ops.all[o.own.ops.from(o.ret):]
-	if i := slices.IndexFunc(later, isAcquire); i >= 0 {
-		until = later[i].inv
-	}
+	until := min(f.endTime, f.asksAgain(o).asked)
 	if l := f.lossByTraits(o.inv, until); l.lost() && f.addReason(l.how) {
 		p.MayEnd = max(l.from, o.inv)
 	}
@@ -160,25 +151,19 @@ func (f *forgiving) loosenHold(p *linear.Op) {
 		p.MayEnd = cmp.Or(p.MayEnd, plus(o.inv, p.Lease))
 		p.Lease = plus(p.Lease, longer)
 	}
+	if p.MayEnd > 0 && f.claims.Capacity() == 1 { // package linear follows a mutex by its operations
+		f.ends = append(f.ends, linear.Op{ID: p.ID, Owner: p.Owner, Kind: linear.MaybeGave, Call: p.MayEnd, Asked: p.MayEnd, Return: linear.Forever})
+	}
 }
 
-// lossUntil is the loss of the ith belief by a time, without the lock's doing. Without
-// a server log it was lost when another was granted the lock, at the latest.
-func (t *trace) lossUntil(i int, by int64, end *op) lossOfHold {
+// lossUntil is the loss of the ith belief by a time, without the lock's doing.
+func (t *trace) lossUntil(i int, by int64) lossOfHold {
 	l := t.lossOf(&t.beliefs[i], by)
 	if !l.lost() {
 		if left := t.leftBehind(&t.beliefs[i], by); left.groups > 0 {
 			l = left
 		} else if next := t.nextBelief(i, by); next != nil { // a late request may have put it on one more server since
 			l = t.lossOf(&t.beliefs[i], next.From)
-		}
-	}
-	if len(t.changes) == 0 {
-		l.at = by
-		if next := t.nextBelief(i, by); next != nil {
-			l.at = next.From
-		} else if end != nil && end.kind == history.OK {
-			l = notLost // it was there to be released
 		}
 	}
 	return l
@@ -235,20 +220,8 @@ func (t *trace) endingOf(c *Belief) *op {
 }
 
 // lostUnheard is the time for which an acquire of unknown outcome held the lock until the servers
-// lost its hold, and the reason; "" if they did not lose it. Without a server log it was
-// lost when another was granted the lock, at the latest.
+// lost its hold, and the reason; "" if they did not lose it.
 func (t *trace) lostUnheard(o *op) (left int64, how string) {
-	if len(t.changes) == 0 {
-		next := slices.IndexFunc(t.beliefs, func(c Belief) bool { return c.Lock == o.lock && c.Owner != o.owner && c.From > o.inv })
-		if next < 0 {
-			return 0, ""
-		}
-		l := t.lossByTraits(o.inv, t.beliefs[next].From)
-		if !l.lost() || l.at < o.inv {
-			return 0, ""
-		}
-		return max(1, l.at-o.inv), l.how
-	}
 	var held *span
 	for s := range o.own.heldAt(o.inv, t.untilNext(o)) {
 		if !s.replica && s.to > o.inv && (held == nil || s.from < held.from) {

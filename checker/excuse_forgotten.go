@@ -7,9 +7,9 @@ import (
 	"github.com/holdfast-go/holdfast/checker/history"
 )
 
-// whyRevived returns the reason why a refusal may be right although the holder had released the lock; ""
-// if the log does not show that. A replica did not get that release, and answers in the
-// place of another server.
+// whyRevived returns the reason why a refusal may be right although the holder had released the lock, or
+// a fault had deleted its hold; "" if the log does not show that. A replica did not get
+// that, and answers in the place of another server.
 func (t *trace) whyRevived(refused *op) string {
 	if t.claims.Nodes > 1 {
 		return ""
@@ -24,6 +24,11 @@ func (t *trace) whyRevived(refused *op) string {
 			if how := t.whyHoldSetBack(k, sure.inv, refused.ret); how != "" {
 				return how
 			}
+		}
+		if slices.ContainsFunc(t.accountOf(k).changes.between(s.from, refused.inv), func(c *change) bool {
+			return c.Node != s.node && c.Cause == "fault" && c.was == s.holder && c.ends()
+		}) {
+			return fmt.Sprintf("%s, which answers in the place of another server, still had the hold of %s", s.node, s.holder)
 		}
 	}
 	return ""

@@ -34,6 +34,9 @@ func TestInherent(t *testing.T) {
 	slow := of(func(h *history.Header) {
 		h.Faults = []history.PlannedFault{{ID: 1, Fault: "clock-drift", Traits: history.Traits{Lasts: true, MovesClock: true, ClockRate: 0.5}}}
 	})
+	setBack := of(func(h *history.Header) {
+		h.Faults = []history.PlannedFault{{ID: 1, Fault: "clock-jump", Traits: history.Traits{Instant: true, MovesClock: true, ClockJump: -int64(9 * second)}}}
+	})
 	slowInSeconds := slow
 	slowInSeconds.Claims.LeaseUnit = second
 	fair := of(func(h *history.Header) { h.Claims.Fairness = true })
@@ -43,6 +46,31 @@ func TestInherent(t *testing.T) {
 		1    server n1 SET by=c1 holder=c1 ttl=1000
 		2    c1 ok count=1
 		`
+	waits := of(func(h *history.Header) { h.Claims.Handoff = 500 * millisecond })
+	const passedEnd = take + "1001 server n1 cause=expiry\n1100 fault start 1 clock-jump n1\n"
+	const afterPassedEnd = "\n1500 c1 release\n1501 server n1 EVAL by=c1\n1502 c1 ok"
+	const lateToNobody = take + `
+		5    c2 acquire lease=1000 wait=-1
+		6    c1 release
+		7    server n1 DEL by=c1
+		8    c1 ok
+		9    c4 acquire lease=3000
+		10   server n1 SET by=c4 holder=c4 ttl=3000
+		11   c4 ok count=1
+		12   c3 acquire lease=3000 wait=400
+		13   fault start 1 partition c3 n1
+		20   fault start 2 crash c4
+		20   c4 crash
+		410  c3 info err=unknown
+		3010 server n1 cause=expiry
+		3020 fault end 1 partition c3 n1
+		`
+	const afterNobody = `
+		6025 server n1 SET by=c2 holder=c2 ttl=1000
+		6026 c2 ok count=1
+		6027 c2 release
+		6028 server n1 DEL by=c2
+		6029 c2 ok`
 	const takenAgain = take + `
 		10   c1 acquire lease=1000
 		11   server n1 EVAL by=c1 holder=c1 count=2 ttl=1000
@@ -490,11 +518,17 @@ func TestInherent(t *testing.T) {
 		{"a slow clock kept a hold in the units of the lock", Linearizable, slowInSeconds,
 			slowClock, "it kept the hold of client-1/1 for longer than its lease",
 			slow, slowClock},
-		{"a clock that was set back may have kept the hold, and nobody saw it", Linearizable, plain,
+		{"a clock that was set back may have kept the hold, and nobody saw it", Linearizable, setBack,
 			"0 c1 acquire lease=1000\n2 c1 ok count=1\n100 fault start 1 clock-jump n1\n1500 c1 release\n1502 c1 ok", "may have kept the hold of client-1/1",
 			plain, "0 c1 acquire lease=1000\n2 c1 ok count=1\n1100 fault start 1 clock-jump n1\n1500 c1 release\n1502 c1 ok"},
+		{"an end that had passed has not passed any more", Linearizable, plain,
+			passedEnd + "1100 server n1 cause=expiry holder=c1 ttl=9000" + afterPassedEnd, "it kept the hold of client-1/1",
+			plain, passedEnd + afterPassedEnd},
+		{"a server grants a request at the end of a partition, and nobody hears of it", Progress, waits, // not a violation at all
+			lateToNobody + "3021 server n1 SET by=c3 holder=c3 ttl=3000\n6021 server n1 cause=expiry" + afterNobody, "ok",
+			waits, lateToNobody + afterNobody},
 		{"nobody saw the server that answered", Linearizable, plain,
-			"0 fault start 1 failover n1\n100 c1 acquire lease=1000\n102 c1 ok count=1\n200 c2 acquire lease=1000\n202 c2 ok count=1\n300 c1 release\n302 c1 ok\n400 c2 release\n402 c2 ok", "may have cost the servers the hold",
+			"0 fault start 1 failover n1\n100 c1 acquire lease=1000\n102 c1 ok count=1\n200 c2 acquire lease=1000\n202 c2 ok count=1\n300 c1 release\n302 c1 ok\n400 c2 release\n402 c2 ok", "two servers may have answered",
 			plain, "0 fault start 1 reset c1 n1\n100 c1 acquire lease=1000\n102 c1 ok count=1\n200 c2 acquire lease=1000\n202 c2 ok count=1\n300 c1 release\n302 c1 ok\n400 c2 release\n402 c2 ok"},
 		{"an acquire finds its own hold from before", Lease, plain, // not a violation at all
 			"0 c1 acquire lease=1000\n1 server n1 SET by=c1 holder=c1 ttl=1000\n2 fault start 1 partition c1 n1\n50 c1 info err=unknown\n60 fault end 1 partition c1 n1\n400 c1 acquire lease=1000\n401 server n1 PEXPIRE by=c1 holder=c1 ttl=1000\n402 c1 ok count=1\n500 c1 release\n501 server n1 DEL by=c1\n502 c1 ok", "ok",

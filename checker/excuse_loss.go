@@ -233,7 +233,7 @@ func (t *trace) lossByTraits(since, by int64) lossOfHold {
 	l := lossOfHold{from: never, needed: max(1, (t.room()+1)*t.claims.Quorum-t.claims.Nodes*t.room())}
 	groups := map[string]bool{}
 	for _, f := range t.faults {
-		if f.from > by || f.forgotUntil() < since || !(f.LosesWrites || f.Promotes || f.Forks || f.DeletesKeys || f.MovesClock || f.StopsNode) {
+		if f.from > by || f.forgotUntil() < since || !(f.LosesWrites || f.Promotes || f.Forks || f.DeletesKeys || f.MovesClock && f.setsForth(by) > 0 || f.StopsNode) {
 			continue
 		}
 		l.from, l.at, l.forked = min(l.from, f.from), max(l.at, f.from), l.forked || f.Forks
@@ -273,46 +273,31 @@ func (t *trace) keptByClock(o *op) (kept int64, how string) {
 		if s.replica && !t.replaced(s.group, s.to) || !s.replica && s.from > next {
 			continue
 		}
-		longer := int64(0)
+		longer, to := int64(0), s.to
+		for again := range o.own.heldAt(s.to, t.asksAgain(o).asked-1) {
+			if again.node == s.node && again.from > s.to && t.setBackAt(again.from, s.group) {
+				to = max(to, again.to) // the lock keeps the end in a value, and it had passed
+			}
+		}
 		for _, f := range t.faults {
-			if !f.MovesClock || !f.touchesGroup(s.group) || f.from > s.to || f.to < s.from && !s.replica {
+			if !f.MovesClock || !f.touchesGroup(s.group) || f.from > to || f.to < s.from && !s.replica {
 				continue
 			}
 			if s.replica { // it has the end of the lease from its primary, whose clock was ahead
-				longer = plus(longer, f.setsForth(s.to))
+				longer = plus(longer, f.setsForth(to))
 				continue
 			}
-			longer = plus(longer, f.setsBack(s.from, s.to))
+			longer = plus(longer, f.setsBack(s.from, to))
 			how = fmt.Sprintf("a fault moved the clock of %s at %s, and it kept the hold of %s for longer than its lease", s.node, at(f.from), o.owner)
 		}
 		if longer > 0 {
 			if s.replica {
 				how = fmt.Sprintf("%s took the place of a server whose clock was ahead, and kept the hold of %s for longer than its lease", s.node, o.owner)
 			}
-			return min(s.to-s.from, plus(t.leaseOnServer(o, t.leaseOf(o)), longer)), how
+			return min(to-s.from, plus(t.leaseOnServer(o, t.leaseOf(o)), longer)), how
 		}
 	}
 	return 0, how
-}
-
-// keptUnseen is keptByClock for the ith belief of a history without a server log. The
-// server may have kept the hold until its release, or until the next grant.
-func (t *trace) keptUnseen(i int, end *op) (kept int64, how string) {
-	c := &t.beliefs[i]
-	o := t.op(c.AcquireOp)
-	lease := t.leaseOf(o)
-	if len(t.changes) > 0 || t.claims.Nodes > 1 || c.Renewed || lease == never || end != nil && end.kind == history.Fail {
-		return 0, ""
-	}
-	until := int64(never)
-	if end != nil && end.kind == history.OK {
-		until = end.ret
-	}
-	if next := t.nextBelief(i, until); next != nil {
-		until = next.From
-	}
-	longer, how := t.setBackDuring(o, lease, until)
-	return min(plus(t.onServer(lease), longer), until-o.ret), how
 }
 
 // setBackDuring is the time by which faults set clocks back during the hold of an acquire.
@@ -328,6 +313,11 @@ func (t *trace) setBackDuring(o *op, lease, until int64) (longer int64, how stri
 		}
 	}
 	return longer, how
+}
+
+// setBackAt reports whether a fault moved the clock of a server of a group at a time.
+func (t *trace) setBackAt(when int64, group string) bool {
+	return slices.ContainsFunc(t.faults, func(f *faultSpan) bool { return f.MovesClock && f.from == when && f.touchesGroup(group) })
 }
 
 // setsBack is the time by which a fault at most sets a server's clock back between two times.

@@ -38,7 +38,7 @@ func (t *trace) whySilenceInherent(lock string, from, by int64) string {
 			return fmt.Sprintf("the release of %s got lost at %s, and the lock has no lease", o.owner, at(o.ret))
 		case o.f == history.Release && o.inv <= from && from < by && by-from-t.outOfReach(o, from, by) <= t.claims.Handoff+t.allow.waitSlack:
 			return fmt.Sprintf("a fault held up the release of %s, begun at %s, and the lock has no lease", o.owner, at(o.inv))
-		case o.f == history.Acquire && o.kind != history.OK && !o.open() && t.heardTooLate(o, by):
+		case o.f == history.Acquire && o.kind != history.OK && !o.open() && t.heardTooLate(o, from, by):
 			return fmt.Sprintf("the acquire of %s ended at %s without a grant, a fault kept its client from taking it back, and the lock has no lease", o.owner, at(o.ret))
 		}
 	}
@@ -54,13 +54,13 @@ func (t *trace) outOfReach(o *op, from, to int64) int64 {
 	})
 }
 
-// heardTooLate reports whether a server has a hold from an acquire without a grant that a
-// fault kept its client from taking back.
-func (t *trace) heardTooLate(o *op, by int64) bool {
-	again := progressJudge{t}.asksAgain(o)
-	return o.own.anyHeld(by, by, func(s *span) bool {
-		_, excused := t.noObstacleFrom(o, s)
-		return excused && s.from >= o.inv && s.from < again.asked
+// heardTooLate reports whether a server had the hold of an acquire without a grant until
+// about the end of a time. A fault kept its client from taking it back.
+func (t *trace) heardTooLate(o *op, from, by int64) bool {
+	return o.own.anyHeld(from, by, func(s *span) bool {
+		could, excused := t.noObstacleFrom(o, s)
+		late := by - s.to - t.claims.Handoff - t.allow.waitSlack
+		return late <= 0 && (excused || s.to-could <= t.allow.takingBack) && s.from >= o.inv && s.from < t.asksAgain(o).asked
 	})
 }
 
@@ -149,7 +149,8 @@ func (t *trace) mayEndUnknown(o *op) bool {
 			return c.group == s.group && c.was == o.owner && c.ends() && !c.command()
 		})
 	}
+	grant := t.grantOf(o.owner, o.lock, o.inv)
 	return o.f != history.Release || t.claims.Nodes == 1 || t.groupsHolding(o.lock, o.owner, o.inv, o.inv, func(s *span) bool {
-		return !s.replica && !lost(s) && !slices.ContainsFunc(t.faults, func(f *faultSpan) bool { return excuses(f) && f.touchesLink(o.client, s.group) })
+		return !s.replica && !lost(s) && (grant == nil || !t.ofEarlyRound(grant, s)) && !slices.ContainsFunc(t.faults, func(f *faultSpan) bool { return excuses(f) && f.touchesLink(o.client, s.group) })
 	}) < t.claims.Quorum
 }

@@ -91,7 +91,10 @@ func (j errorsJudge) classOf(o *op) Verdict {
 		if j.h.Header.Order == history.TotalOrder && !j.wasCancelled(o) {
 			why = "as if the context of its caller had ended, which it had not"
 		}
-		return violation(o.ret, opIDs(o), "the release of %s was given up at %s %s: nobody gave the hold back", o.owner, at(o.ret), why)
+		if !slices.ContainsFunc(o.own.changes.between(o.inv, o.ret), func(c *change) bool { return c.givesBack(o.owner) }) {
+			why += ": nobody gave the hold back"
+		}
+		return violation(o.ret, opIDs(o), "the release of %s was given up at %s %s", o.owner, at(o.ret), why)
 	}
 	said := ""
 	if o.res.Message != "" {
@@ -284,10 +287,14 @@ func (j errorsJudge) judgeDeniedRelease(o *op) Verdict {
 func (j errorsJudge) judgeDeniedGrant(o *op) Verdict {
 	type grant struct{ at, until int64 }
 	groups := map[string]grant{} // that granted it and kept it
-	for _, c := range o.own.changes.between(o.inv, o.ret) {
+	until := o.ret
+	if j.claims.TakesBack {
+		until = min(plus(o.ret, j.allow.takingBack), j.asksAgain(o).asked-1)
+	}
+	for _, c := range o.own.changes.between(o.inv, until) {
 		g, granted := groups[c.group]
 		switch {
-		case j.commandOf(c, o) && c.holder == o.owner && c.grants() && j.lateAcquires(ownerLock{o.owner, o.lock}, c, o.inv) == 0:
+		case c.t <= o.ret && j.commandOf(c, o) && c.holder == o.owner && c.grants() && j.lateAcquires(ownerLock{o.owner, o.lock}, c, o.inv) == 0:
 			groups[c.group] = grant{c.t, c.expires()}
 		case c.was == o.owner && c.ends():
 			delete(groups, c.group)

@@ -212,7 +212,7 @@ func (j progressJudge) judgeIdleWait(o *op, w *waiting) Verdict {
 	if idle <= bound || j.cannotConfirm(to) {
 		return Verdict{Outcome: OutcomeOK}
 	}
-	if late := j.renewedLate(o.lock, from); late > from && to-late-j.overlap(late, to, j.allow.healing, disturbs(o.client)) <= bound {
+	if late := max(j.renewedLate(o.lock, from), j.grantedLate(o.lock, to)); late > from && to-late-j.overlap(late, to, j.allow.healing, disturbs(o.client)) <= bound {
 		return Verdict{Outcome: OutcomeOK}
 	}
 	leases := "the lock has no leases"
@@ -267,6 +267,28 @@ func (j progressJudge) renewedLate(lock string, letGo int64) int64 {
 	for _, c := range holder.own.changes.from(letGo) {
 		if j.commandOf(c, holder) && c.holder == holder.owner && c.raises() && j.heldUpSince(c.By, letGo, c.t) {
 			late = c.t
+		}
+	}
+	return late
+}
+
+// grantedLate is when a server last granted a request that its client had given up, and that
+// faults held since; otherwise 0. Without a server log, faults may have held it until their
+// end.
+func (j progressJudge) grantedLate(lock string, by int64) (late int64) {
+	for _, o := range j.byLock[lock] {
+		if o.f != history.Acquire || !o.unclear() || o.ret >= by {
+			continue
+		}
+		for _, f := range j.faults[:j.faultsBefore(o.ret)] {
+			if len(j.changes) == 0 && f.holdsMessages() && f.touchesClient(o.client) && f.to > o.ret && f.to < by {
+				late = max(late, f.to)
+			}
+		}
+		for _, c := range o.own.changes.between(o.ret, min(by, j.asksAgain(o).asked-1)) {
+			if j.commandOf(c, o) && c.holder == o.owner && c.grants() && j.heldUpSince(c.By, o.ret, c.t) {
+				late = max(late, c.t)
+			}
 		}
 	}
 	return late

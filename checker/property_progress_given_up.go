@@ -59,7 +59,7 @@ func (j progressJudge) makerOf(s *span, o *op) *op {
 // nested acquire.
 type askedAgain struct{ asked, joined int64 }
 
-func (j progressJudge) asksAgain(o *op) askedAgain {
+func (t *trace) asksAgain(o *op) askedAgain {
 	ops := o.own.ops.all
 	after := o.own.asked // the i-th operation and all later ones
 	if after == nil {
@@ -71,7 +71,7 @@ func (j progressJudge) asksAgain(o *op) askedAgain {
 				continue
 			}
 			after[i].asked = o.inv
-			if o.kind == history.OK || o.open() || j.claims.Reentrant {
+			if o.kind == history.OK || o.open() || t.claims.Reentrant {
 				after[i].joined = o.inv
 			}
 		}

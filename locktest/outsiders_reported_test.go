@@ -71,9 +71,9 @@ func signalLock(mistake string) Lock {
 		Keeps: []string{reported.SignalKey("{name}")},
 		Busy:  reported.ErrTaken, NotHeld: reported.ErrNotHeld, Classify: unclear(reported.ErrUnclear),
 		Open: onItsOwn(func(c *Client, on []*redis.Client, name, owner string) lock.Locker {
-			poll := c.Poll
-			if poll == 0 {
-				poll = reported.SafetyPoll
+			poll := reported.SafetyPoll
+			if c.Poll > 0 {
+				poll = min(poll, c.Poll)
 			}
 			m := &reported.Signal{Redis: on[0], Name: name, Lease: c.Lease, Poll: poll, Rand: c.Rand(name, owner), Mistake: mistake}
 			return &Funcs{Acquire: m.Lock, Release: m.Unlock}
@@ -110,12 +110,11 @@ func registryLock(mistake string) Lock {
 func majorityLock(mistake string) Lock {
 	return Lock{
 		Name: "reported-majority", Claims: Claims{Waits: true, Cancels: true, Lease: true, Extends: true}, Primaries: 3, Quorum: 2,
-		Known:   []Known{{Scenario: crossedName, Property: "errors", Faults: []string{"reset"}, Because: "a second try does not count what the first one has removed"}},
 		Drift:   Drift{Rate: 0.01, Const: 2 * time.Millisecond},
 		Handoff: reported.Delay, Busy: reported.ErrTaken, NotHeld: reported.ErrNotHeld, Classify: unclear(reported.ErrUnclear),
-		New: func(c *Client, name, owner string) lock.Locker {
-			m := &reported.Majority{Servers: c.Primaries, Name: name, Lease: c.Lease, Rand: c.Rand(name, owner), Mistake: mistake}
+		Open: onItsOwn(func(c *Client, on []*redis.Client, name, owner string) lock.Locker {
+			m := &reported.Majority{Servers: on, Name: name, Lease: c.Lease, Rand: c.Rand(name, owner), Mistake: mistake}
 			return &Funcs{Acquire: m.Lock, Release: m.Unlock, Extend: m.Extend, Until: m.Until}
-		},
+		}),
 	}
 }

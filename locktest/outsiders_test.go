@@ -113,6 +113,13 @@ func TestRightLocksExplored(t *testing.T) {
 	}
 }
 
+// A drawn scenario loads for a lock on several servers, whether or not a built-in lock with
+// the same claims has as many.
+func TestExploreNamesThePrimaries(t *testing.T) {
+	t.Setenv("HOLDFAST_SEED", "800009") // a fault of node-3
+	Explore(t, majorityLock(""), Runs(1))
+}
+
 // Nor in crossed workloads.
 func TestRightLocksCrossed(t *testing.T) {
 	rows := *outsiderCrossed / nightly.Every(4)

@@ -10,9 +10,14 @@ import (
 // reportEnd reports that holds have ended without a change of a key. The caller holds
 // exec.
 func (n *node) reportEnd() {
-	if end, now := n.nextEnd(), n.clock.now(); !end.IsZero() && !end.After(now) {
-		n.world.changed(keyspace.Change{Node: n.name, Role: n.role, Cause: "expiry", At: time.Now(), Now: now})
+	if end := n.nextEnd(); !end.IsZero() && !end.After(n.clock.now()) {
+		n.reportTime()
 	}
+}
+
+// reportTime reports a time at which holds may have ended, or go on.
+func (n *node) reportTime() {
+	n.world.changed(keyspace.Change{Node: n.name, Role: n.role, Cause: "expiry", At: time.Now(), Now: n.clock.now()})
 }
 
 func (n *node) nextEnd() time.Time {

@@ -405,6 +405,9 @@ func (n *node) setClock(jump time.Duration, rate float64) error {
 		n.mr.FastForward(jump)
 	}
 	n.observe("expiry", "", "")
+	if jump < 0 && n.world.opts.NextEnd != nil {
+		n.reportTime() // an end that the lock keeps in a value has not passed any more
+	}
 	return nil
 }
 

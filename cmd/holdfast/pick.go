@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"slices"
 
+	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/internal/gallery"
 	"github.com/holdfast-go/holdfast/internal/play/liveplay"
 	"github.com/holdfast-go/holdfast/internal/redis/profile"
@@ -56,9 +57,5 @@ func notPlayed(err error) error {
 // playable are the names of the locks that --lock accepts: the built-in ones, and
 // those of the gallery.
 func playable() []string {
-	names := append(locks.Names(), gallery.FairQueue)
-	for _, m := range locks.Mutants() {
-		names = append(names, m.Name)
-	}
-	return names
+	return slices.Concat(locks.Names(), []string{gallery.FairQueue}, english.Words(locks.Mutants(), func(m gallery.Mutant) string { return m.Name }))
 }

@@ -11,17 +11,20 @@ import (
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/faults"
 	"github.com/holdfast-go/holdfast/internal/english"
+	"github.com/holdfast-go/holdfast/internal/gallery"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
 
 var errUnknown = errors.New("nothing has this name")
 
-// kinds are the kinds of names, with the rows of each list.
-var kinds = []struct {
+// kindOfNames is a kind of names, with the rows of their list.
+type kindOfNames struct {
 	name string
 	rows func() [][]string
-}{
+}
+
+var kinds = []kindOfNames{
 	{"scenarios", func() (rows [][]string) {
 		for _, s := range scenarios.Catalogue() {
 			rows = append(rows, []string{s.Name, s.Title})
@@ -57,11 +60,7 @@ var kinds = []struct {
 
 // Kinds are the kinds of names that [List] lists.
 func Kinds() []string {
-	var all []string
-	for _, k := range kinds {
-		all = append(all, k.name)
-	}
-	return all
+	return english.Words(kinds, func(k kindOfNames) string { return k.name })
 }
 
 // List writes all names of a kind, one in a line.
@@ -79,17 +78,10 @@ func List(w io.Writer, kind string) error {
 
 // Names are all words that [Explain] explains.
 func Names() []string {
-	all := slices.Concat(locks.Names(), scenarios.Names())
-	for _, m := range locks.Mutants() {
-		all = append(all, m.Name)
-	}
-	for _, k := range faults.Vocabulary() {
-		all = append(all, k.Name)
-	}
-	for _, p := range checker.Properties() {
-		all = append(all, string(p.Name))
-	}
-	return all
+	return slices.Concat(locks.Names(), scenarios.Names(),
+		english.Words(locks.Mutants(), func(m gallery.Mutant) string { return m.Name }),
+		english.Words(faults.Vocabulary(), func(k faults.Kind) string { return k.Name }),
+		english.Words(checker.Properties(), func(p checker.PropertyInfo) string { return string(p.Name) }))
 }
 
 // Explain explains a word, or fails with [errUnknown]. It explains each meaning of a

@@ -60,7 +60,7 @@ func (o *owners) resolve(start time.Time, events []history.Event) {
 	for identity, s := range o.unresolved {
 		first, by := int64(s.at.Sub(start)), asker{s.client, s.lock}
 		if owner := onlyAsker(acquires[by], first); owner != "" && s.sent {
-			o.name[identity] = owner
+			o.name[identity] = cmp.Or(gaveUp(acquires[by], owner, first), owner)
 			continue
 		}
 		if owner := handedTo(released[by], acquires[by], acquires[asker{"", s.lock}], first); owner != "" {
@@ -159,6 +159,20 @@ func onlyAsker(acquires []*asked, at int64) (owner string) {
 			return ""
 		}
 		owner = a.owner
+	}
+	return owner
+}
+
+// gaveUp is the owner of the last acquire before a time that ended unheard, if the one who
+// asks then is refused. A request of its client may still have been on its way.
+func gaveUp(acquires []*asked, asks string, at int64) (owner string) {
+	for _, a := range acquires {
+		switch {
+		case a.owner == asks && a.open(at) && a.how != history.Fail:
+			return ""
+		case a.owner != asks && a.how == history.Info && a.to < at:
+			owner = a.owner
+		}
 	}
 	return owner
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/scenarios"
 )
 
@@ -78,10 +79,7 @@ func before(s *scenarios.Scenario, h *history.History, by int64) []string {
 
 // Hazards are the kinds of faults, sorted.
 func Hazards(all []faults.Spec) []string {
-	names := []string{}
-	for _, f := range all {
-		names = append(names, f.Hazard())
-	}
+	names := append([]string{}, english.Words(all, faults.Spec.Hazard)...)
 	slices.Sort(names)
 	return slices.Compact(names)
 }

@@ -1,6 +1,7 @@
 package conform
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -68,11 +69,7 @@ func tryAddresses(t *trial) {
 	p := t.first()
 	t.take(p, "1", nil)
 	t.giveBack(p, "1")
-	var given []string
-	for _, addr := range p.access.Map {
-		given = append(given, addr)
-	}
-	given = append(given, p.access.Primaries...)
+	given := slices.AppendSeq(slices.Clone(p.access.Primaries), maps.Values(p.access.Map))
 	for _, addr := range t.connected(p) {
 		if !slices.Contains(given, addr) {
 			t.fail("it is connected to %s; it was given %v", addr, given)

@@ -3,8 +3,11 @@ package sweep
 import (
 	"embed"
 	"fmt"
+	"io/fs"
 	"path"
 	"strings"
+
+	"github.com/holdfast-go/holdfast/internal/english"
 )
 
 //go:embed scenarios/*.yaml
@@ -17,11 +20,7 @@ func Names() []string {
 	if err != nil {
 		panic(err) // they are part of the program
 	}
-	var names []string
-	for _, f := range files {
-		names = append(names, strings.TrimSuffix(f.Name(), ".yaml"))
-	}
-	return names
+	return english.Words(files, func(f fs.DirEntry) string { return strings.TrimSuffix(f.Name(), ".yaml") })
 }
 
 // Source is the file of one of them.

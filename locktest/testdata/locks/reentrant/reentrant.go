@@ -18,7 +18,7 @@ import (
 // The errors of a Mutex, for errors.Is.
 var (
 	ErrTaken   = errors.New("somebody else has the lock")
-	ErrUnclear = errors.New("the server may have granted the lock")
+	ErrUnclear = errors.New("the server may have granted the lock, or taken it back")
 	ErrNotHeld = errors.New("the lock is not held")
 	ErrLost    = errors.New("the lock was lost")
 )
@@ -285,7 +285,7 @@ func (m *Mutex) Unlock(ctx context.Context) error {
 		case err == nil && n == 1:
 			return nil
 		case err == nil && first != nil:
-			return fmt.Errorf("unlock %s: asked twice: %w", m.Name, first)
+			return fmt.Errorf("unlock %s: asked twice: %w: %w", m.Name, ErrUnclear, first)
 		case err == nil:
 			return fmt.Errorf("unlock %s: %w", m.Name, ErrLost)
 		case m.Mistake == "swallowed-release":
@@ -300,7 +300,7 @@ func (m *Mutex) Unlock(ctx context.Context) error {
 				m.holds = append(m.holds, innermost)
 				m.mu.Unlock()
 			}
-			return fmt.Errorf("unlock %s: %w", m.Name, first)
+			return fmt.Errorf("unlock %s: %w: %w", m.Name, ErrUnclear, first)
 		case <-time.After(again):
 		}
 	}

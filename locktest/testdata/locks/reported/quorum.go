@@ -24,9 +24,9 @@ var claim = redis.NewScript(`local is = redis.call("get", KEYS[1])
 	return 1`)
 
 // Majority is one owner's view of a lock on most of several servers, which its owner
-// can extend. Its clients may send a command twice.
+// can extend. Its clients must not send a command twice.
 type Majority struct {
-	Servers []redis.UniversalClient
+	Servers []*redis.Client
 	Name    string
 	Lease   time.Duration
 	Rand    *rand.Rand

@@ -17,7 +17,7 @@ var (
 	ErrTaken   = errors.New("somebody else has the lock")
 	ErrNotHeld = errors.New("the lock is not held")
 	ErrLost    = errors.New("the lock was lost")
-	ErrUnclear = errors.New("the server may have granted the lock")
+	ErrUnclear = errors.New("the server may have granted the lock, or taken it back")
 )
 
 const (
@@ -88,7 +88,7 @@ func giveBack(ctx context.Context, name string, lease time.Duration, gone error,
 		case err == nil && n == 1:
 			return nil
 		case err == nil && first != nil:
-			return fmt.Errorf("unlock %s: asked twice: %w", name, first)
+			return fmt.Errorf("unlock %s: asked twice: %w: %w", name, ErrUnclear, first)
 		case err == nil:
 			return fmt.Errorf("unlock %s: %w", name, gone)
 		case first == nil:
@@ -96,7 +96,7 @@ func giveBack(ctx context.Context, name string, lease time.Duration, gone error,
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("unlock %s: %w", name, first)
+			return fmt.Errorf("unlock %s: %w: %w", name, ErrUnclear, first)
 		case <-time.After(again):
 		}
 	}

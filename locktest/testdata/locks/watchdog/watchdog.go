@@ -17,7 +17,7 @@ import (
 // The errors of a Mutex, for errors.Is.
 var (
 	ErrTaken   = errors.New("somebody else has the lock")
-	ErrUnclear = errors.New("the server may have granted the lock")
+	ErrUnclear = errors.New("the server may have granted the lock, or taken it back")
 	ErrLost    = errors.New("the lock was lost")
 )
 
@@ -254,11 +254,11 @@ func (m *Mutex) Unlock(ctx context.Context) error {
 	for {
 		n, err := m.released(ctx, h)
 		switch {
-		case err == nil && first != nil:
-			return fmt.Errorf("unlock %s: asked twice: %w", m.Name, first)
 		case err == nil && n == 1:
 			h.stop()
 			return nil
+		case err == nil && first != nil:
+			return fmt.Errorf("unlock %s: asked twice: %w: %w", m.Name, ErrUnclear, first)
 		case err != nil && m.Mistake == "swallowed-release":
 			return nil
 		case err == nil:
@@ -271,7 +271,7 @@ func (m *Mutex) Unlock(ctx context.Context) error {
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("unlock %s: %w", m.Name, first)
+			return fmt.Errorf("unlock %s: %w: %w", m.Name, ErrUnclear, first)
 		case <-time.After(again):
 		}
 	}
