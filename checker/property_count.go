@@ -289,16 +289,16 @@ func (j countJudge) judgeGhosts(k ownerLock) Verdict {
 	if last == nil || last.f != history.Release || b.hi > 0 {
 		return Verdict{Outcome: OutcomeOK}
 	}
-	groups := map[string]bool{}
+	groups, grant := map[string]bool{}, j.grantOf(k.owner, k.lock, last.ret)
 	for s := range last.own.heldAt(last.ret, last.ret) {
-		if !s.replica && s.to > last.ret && !j.disturbed(s.group, last.ret) {
+		if !s.replica && s.to > last.ret && !j.disturbed(s.group, last.ret) && (grant == nil || !j.ofEarlyRound(grant, s)) {
 			groups[s.group] = true
 		}
 	}
 	if len(groups) <= j.claims.Nodes-max(j.claims.Quorum, 1) {
 		return Verdict{Outcome: OutcomeOK}
 	}
-	return violation(last.ret, opIDs(last, j.grantOf(k.owner, k.lock, last.ret)), "%s had given back all its holds by %s, and the servers still have it as the holder",
+	return violation(last.ret, opIDs(last, grant), "%s had given back all its holds by %s, and the servers still have it as the holder",
 		k.owner, at(last.ret))
 }
 
