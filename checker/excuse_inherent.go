@@ -2,6 +2,7 @@ package checker
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/internal/party"
@@ -174,10 +175,10 @@ func (t *trace) whyLeaseInherent(c *change, lease int64) string {
 // whyHoldSetBack decides wrong counts and contradicted answers: the servers lost or undid
 // a change of an owner between two times.
 func (t *trace) whyHoldSetBack(k ownerLock, from, to int64) string {
-	type place struct{ node, key string }
-	had := map[place]int{} // the count of the owner's hold, before a change
-	for _, c := range t.accountOf(k).changes.between(0, to) {
-		p, count := place{c.Node, c.Key}, 0
+	changes := t.accountOf(k).changes.between(0, to)
+	had := map[[2]string]int{} // the count of the owner's hold, before a change
+	for _, c := range changes {
+		p, count := [2]string{c.Node, c.Key}, 0
 		if c.holder == k.owner {
 			count = c.Count
 		}
@@ -188,7 +189,8 @@ func (t *trace) whyHoldSetBack(k ownerLock, from, to int64) string {
 		had[p] = count
 	}
 	for _, f := range t.faults {
-		if f.from <= to && plus(f.to, t.allow.settling) >= from && (f.Promotes || f.LosesWrites) {
+		if f.from <= to && plus(f.to, t.allow.settling) >= from && (f.Promotes || f.LosesWrites) &&
+			(len(changes) == 0 || slices.ContainsFunc(changes, func(c *change) bool { return f.touchesGroup(c.group) })) {
 			return fmt.Sprintf("a fault at %s may have undone what the servers had confirmed to %s", at(f.from), k.owner)
 		}
 	}

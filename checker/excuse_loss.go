@@ -275,7 +275,7 @@ func (t *trace) keptByClock(o *op) (kept int64, how string) {
 		}
 		longer, to := int64(0), s.to
 		for again := range o.own.heldAt(s.to, t.asksAgain(o).asked-1) {
-			if again.node == s.node && again.from > s.to && t.setBackAt(again.from, s.group) {
+			if again.node == s.node && again.from > s.to && slices.ContainsFunc(t.faults, func(f *faultSpan) bool { return f.MovesClock && f.from == again.from }) {
 				to = max(to, again.to) // the lock keeps the end in a value, and it had passed
 			}
 		}
@@ -313,11 +313,6 @@ func (t *trace) setBackDuring(o *op, lease, until int64) (longer int64, how stri
 		}
 	}
 	return longer, how
-}
-
-// setBackAt reports whether a fault moved the clock of a server of a group at a time.
-func (t *trace) setBackAt(when int64, group string) bool {
-	return slices.ContainsFunc(t.faults, func(f *faultSpan) bool { return f.MovesClock && f.from == when && f.touchesGroup(group) })
 }
 
 // setsBack is the time by which a fault at most sets a server's clock back between two times.
