@@ -149,8 +149,11 @@ func (t *trace) mayEndUnknown(o *op) bool {
 			return c.group == s.group && c.was == o.owner && c.ends() && !c.command()
 		})
 	}
+	if o.f != history.Release || t.claims.Nodes == 1 {
+		return true
+	}
 	grant := t.grantOf(o.owner, o.lock, o.inv)
-	return o.f != history.Release || t.claims.Nodes == 1 || t.groupsHolding(o.lock, o.owner, o.inv, o.inv, func(s *span) bool {
-		return !s.replica && !lost(s) && (grant == nil || !t.ofEarlyRound(grant, s)) && !slices.ContainsFunc(t.faults, func(f *faultSpan) bool { return excuses(f) && f.touchesLink(o.client, s.group) })
+	return t.groupsHolding(o.lock, o.owner, o.inv, o.inv, func(s *span) bool {
+		return !s.replica && !lost(s) && !t.ofEarlyRound(grant, s) && !slices.ContainsFunc(t.faults, func(f *faultSpan) bool { return excuses(f) && f.touchesLink(o.client, s.group) })
 	}) < t.claims.Quorum
 }

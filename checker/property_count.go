@@ -291,7 +291,7 @@ func (j countJudge) judgeGhosts(k ownerLock) Verdict {
 	}
 	groups, grant := map[string]bool{}, j.grantOf(k.owner, k.lock, last.ret)
 	for s := range last.own.heldAt(last.ret, last.ret) {
-		if !s.replica && s.to > last.ret && !j.disturbed(s.group, last.ret) && (grant == nil || !j.ofEarlyRound(grant, s)) {
+		if !s.replica && s.to > last.ret && !j.disturbed(s.group, last.ret) && !j.ofEarlyRound(grant, s) {
 			groups[s.group] = true
 		}
 	}

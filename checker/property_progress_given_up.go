@@ -143,10 +143,10 @@ func (t *trace) gaveUpAt(o *op) int64 {
 }
 
 // ofEarlyRound reports whether a hold on one of several servers comes from a request
-// that a fault delayed for long. The acquire gave that request up long before the
-// server executed it.
+// that a fault delayed for long. The acquire, if it is known, gave that request up long
+// before the server executed it.
 func (t *trace) ofEarlyRound(acquire *op, s *span) bool {
-	return t.claims.Nodes > 1 && s.from > acquire.ret && s.from-max(acquire.inv, t.heldBack(acquire.client, s.group, s.from)) > t.allow.takenBackLater
+	return acquire != nil && t.claims.Nodes > 1 && s.from > acquire.ret && s.from-max(acquire.inv, t.heldBack(acquire.client, s.group, s.from)) > t.allow.takenBackLater
 }
 
 // cancelsAnother reports whether a cancellation at a time concerned another operation

@@ -94,9 +94,11 @@ func (j renewalJudge) judgeGaps(c *Belief) Verdict {
 		if expired && 2*again >= c.Lease {
 			again = min(again, c.Lease/4) // the next one in turn comes too late
 		}
-		if healed := j.lastHealed(c.Client, from, to); healed > from && j.gaveWay(r.refresh.Node, to) {
+		healed := j.lastHealed(c.Client, from, to)
+		if healed > from && j.gaveWay(r.refresh.Node, to) {
 			return
-		} else if healed > from && to-healed > again+slack {
+		}
+		if healed > from && to-healed > again+slack {
 			bad++
 			r.bad = violation(healed+again, opIDs(acquire, j.op(c.EndOp)),
 				"the hold of %s was not renewed on %s for %s from %s on, although nothing was wrong any more after %s; it is to be renewed every %s",
@@ -148,8 +150,7 @@ func (j renewalJudge) judgeGaps(c *Belief) Verdict {
 	return v
 }
 
-// gaveWay reports whether another server had taken the place of one by a time. A client that
-// reaches both renews its holds on that one.
+// gaveWay reports whether another server, where clients then renew, took the place of one by a time.
 func (t *trace) gaveWay(node string, by int64) bool {
 	return slices.ContainsFunc(t.faults, func(f *faultSpan) bool {
 		return f.Promotes && f.from <= by && slices.Contains(f.nodes, node) && f.promoted != node

@@ -11,6 +11,7 @@ import (
 	"github.com/holdfast-go/holdfast/faults"
 	"github.com/holdfast-go/holdfast/internal/party"
 	"github.com/holdfast-go/holdfast/internal/random"
+	"github.com/holdfast-go/holdfast/internal/search"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
@@ -90,10 +91,8 @@ func (d *draw) world() error {
 }
 
 func (d *draw) topology() {
-	t := scenarios.Topology{Clients: d.number(2, 4), Replicas: d.number(0, 2)}
-	if d.lock.Groups > 1 {
-		t.Groups = d.lock.Groups // a reader of the scenario need not know the lock
-	}
+	t := search.Topology(d.lock, d.number(2, 4))
+	t.Replicas = d.number(0, 2)
 	if t.Replicas > 0 && d.chance(10) {
 		t.Cluster, t.Groups = true, 3
 	}

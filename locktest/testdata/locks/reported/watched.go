@@ -101,8 +101,9 @@ func (m *Watched) start(ctx context.Context, value string, sent time.Time) {
 	}()
 }
 
-// renew renews a hold until ctx ends. Its acquire was sent at a time. It returns early,
-// with true, when the hold is lost: nobody has it on the server, or its lease may have ended.
+// renew renews a hold until ctx ends. The hold's lease counts from the time at which its
+// acquire was sent. renew returns early, with true, when the server no longer has the hold
+// or its lease may have ended.
 func (m *Watched) renew(ctx context.Context, w *watch, sent time.Time) (lost bool) {
 	until := sent.Add(m.Lease)
 	margin, next := m.Lease/50, max(0, m.Lease/3-time.Since(sent))
