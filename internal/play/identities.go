@@ -11,13 +11,13 @@ import (
 
 // resolve finds the owners of the identities that any owner of a client may have stored,
 // and names them in the events of the run. An identity belongs to the only owner whose
-// acquire was open when its client sent it. One that a release stored belongs to the
-// waiter who was granted the lock next. If one owner alone was asking for another lock
-// when the identity became its holder, it belongs to that owner. Otherwise it belongs to
-// the owner who was asking most often when it became the holder. Among several such
-// owners it is the one who was releasing when the client released it. After that it is
-// the one whose acquire was open at the first time and was granted first. An identity in
-// a queue becomes the holder long after it was stored.
+// acquire was open when its client sent it, or to the one who gave up before. One that a
+// release stored belongs to the waiter who was granted the lock next. If one owner alone
+// was asking for another lock when the identity became its holder, it belongs to that
+// owner. Otherwise it belongs to the owner who was asking most often when it became the
+// holder. Among several such owners it is the one who was releasing when the client
+// released it. After that it is the one whose acquire was open at the first time and was
+// granted first. An identity in a queue becomes the holder long after it was stored.
 func (o *owners) resolve(start time.Time, events []history.Event) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -59,23 +59,19 @@ func (o *owners) resolve(start time.Time, events []history.Event) {
 	}
 	for identity, s := range o.unresolved {
 		first, by := int64(s.at.Sub(start)), asker{s.client, s.lock}
-		if owner := onlyAsker(acquires[by], first); owner != "" && s.sent {
-			o.name[identity] = cmp.Or(gaveUp(acquires[by], owner, first), owner)
-			continue
+		asks := onlyAsker(acquires[by], first)
+		owner := handedTo(released[by], acquires[by], acquires[asker{"", s.lock}], first)
+		if owner == "" && s.sent && (asks != "" || !slices.ContainsFunc(acquires[by], func(a *asked) bool { return a.open(first) })) {
+			owner = cmp.Or(gaveUp(acquires[by], asks, first), asks)
 		}
-		if owner := handedTo(released[by], acquires[by], acquires[asker{"", s.lock}], first); owner != "" {
-			o.name[identity] = owner
-			continue
+		if owner = cmp.Or(owner, elsewhere[identity]); owner == "" {
+			times := held[taker{identity, by}]
+			if len(times) > 0 {
+				first = max(first, times[0])
+			}
+			owner = asking(acquires[by], released[by], first, times, given[taker{identity, by}])
 		}
-		if owner := elsewhere[identity]; owner != "" {
-			o.name[identity] = owner
-			continue
-		}
-		times := held[taker{identity, by}]
-		if len(times) > 0 {
-			first = max(first, times[0])
-		}
-		if owner := asking(acquires[by], released[by], first, times, given[taker{identity, by}]); owner != "" {
+		if owner != "" {
 			o.name[identity] = owner
 		}
 	}
@@ -164,7 +160,7 @@ func onlyAsker(acquires []*asked, at int64) (owner string) {
 }
 
 // gaveUp is the owner of the last acquire before a time that ended unheard, if the one who
-// asks then is refused. A request of its client may still have been on its way.
+// asks then is refused, or is "". A request of its client may go on.
 func gaveUp(acquires []*asked, asks string, at int64) (owner string) {
 	for _, a := range acquires {
 		switch {

@@ -65,6 +65,19 @@ func TestAnIdentityIsTheOneOfWhoAskedMostOften(t *testing.T) {
 	}
 }
 
+// A request may go on when its caller has left. Its client sends the value between two
+// acquires.
+func TestAValueThatNobodyAsksWithIsThatOfWhoGaveUp(t *testing.T) {
+	var r recorded
+	r.operation(history.Acquire, "client-1/1", "stock", 10, 20, history.Info)
+	r.operation(history.Acquire, "client-1/2", "stock", 30, 60, history.Fail)
+	r.stores(35, "node-1", "stock", "a", "")
+	r.operation(history.Acquire, "client-1/2", "stock", 70, 80, history.OK)
+	if got := r.owners(map[string]int64{"a": 25}, true); got["a"] != "client-1/1" {
+		t.Errorf("it is %s's", got["a"])
+	}
+}
+
 // A queue's script stores the value of the next waiter when another client releases.
 func TestAValueThatAReleaseStoredIsThatOfWhoIsGrantedNext(t *testing.T) {
 	var r recorded

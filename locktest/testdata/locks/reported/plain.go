@@ -207,6 +207,7 @@ func (m *Plain) Unlock(ctx context.Context) error {
 			}
 			return m.Redis.Del(ctx, m.Name).Result()
 		}
-		return release.Run(ctx, m.Redis, []string{m.Name}, value).Int64()
+		// The whole script: a reply that asks for it could get lost, and nothing be given back.
+		return release.Eval(ctx, m.Redis, []string{m.Name}, value).Int64()
 	})
 }
