@@ -13,11 +13,7 @@ func (a axis) ticks(lo, hi float64) []plot.Tick {
 	if a.Log {
 		return logTicks(lo, hi, a.tick)
 	}
-	unit := 1.0
-	if !a.Param.Count {
-		unit = unitOf(hi)
-	}
-	return evenTicks(lo, hi, unit, a.tick)
+	return evenTicks(lo, hi, a.tick)
 }
 
 func (a axis) tick(x float64) string {
@@ -30,17 +26,17 @@ func (a axis) tick(x float64) string {
 	return span(time.Duration(math.Round(x)))
 }
 
-// evenTicks are five to ten, at round numbers of a unit.
-func evenTicks(lo, hi, unit float64, label func(float64) string) []plot.Tick {
-	step := math.Pow(10, math.Floor(math.Log10((hi-lo)/unit)))
+// evenTicks are five to ten, at round numbers.
+func evenTicks(lo, hi float64, label func(float64) string) []plot.Tick {
+	step := math.Pow(10, math.Floor(math.Log10(hi-lo)))
 	for _, finer := range []float64{5, 2, 1} {
-		if s := step / 10 * finer; step > s && (hi-lo)/unit/step < 5 {
+		if s := step / 10 * finer; step > s && (hi-lo)/step < 5 {
 			step = s
 		}
 	}
 	var ticks []plot.Tick
-	for i := math.Ceil(lo / unit / step * (1 - 1e-9)); i*step*unit <= hi*(1+1e-9); i++ {
-		x := i * step * unit
+	for i := math.Ceil(lo / step * (1 - 1e-9)); i*step <= hi*(1+1e-9); i++ {
+		x := i * step
 		ticks = append(ticks, plot.Tick{Value: x, Label: label(x)})
 	}
 	return ticks
@@ -65,16 +61,6 @@ func logTicks(lo, hi float64, label func(float64) string) []plot.Tick {
 	return ticks
 }
 
-// unitOf is the unit in which a time is a number of few digits.
-func unitOf(ns float64) float64 {
-	for _, unit := range []time.Duration{time.Second, time.Millisecond, time.Microsecond} {
-		if math.Abs(ns) >= float64(unit) {
-			return float64(unit)
-		}
-	}
-	return 1
-}
-
-func percentTicks(lo, hi float64) []plot.Tick { return evenTicks(lo, hi, 1, percentTick) }
+func percentTicks(lo, hi float64) []plot.Tick { return evenTicks(lo, hi, percentTick) }
 
 func percentTick(share float64) string { return strconv.FormatFloat(share*100, 'g', 4, 64) + " %" }
