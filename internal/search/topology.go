@@ -22,3 +22,13 @@ func Topology(l *locks.Lock, clients int) scenarios.Topology {
 	}
 	return t
 }
+
+// Override changes the settings that a client has of its own.
+func Override(s *scenarios.Scenario, client string, change func(*scenarios.Override)) {
+	if s.Override == nil {
+		s.Override = map[string]scenarios.Override{}
+	}
+	o := s.Override[client]
+	change(&o)
+	s.Override[client] = o
+}

@@ -12,6 +12,7 @@ import (
 	"github.com/holdfast-go/holdfast/faults"
 	"github.com/holdfast-go/holdfast/internal/party"
 	"github.com/holdfast-go/holdfast/internal/random"
+	"github.com/holdfast-go/holdfast/internal/search"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
@@ -82,25 +83,15 @@ func (v *variation) latency(spread, lag time.Duration) {
 	}
 }
 
-func (v *variation) override(client int, change func(*scenarios.Override)) {
-	name := party.Client(client)
-	o := v.Override[name]
-	change(&o)
-	if v.Override == nil {
-		v.Override = map[string]scenarios.Override{}
-	}
-	v.Override[name] = o
-}
-
 func (v *variation) thinks(client int, lo, hi time.Duration) time.Duration {
 	d := v.between(lo, hi)
-	v.override(client, func(o *scenarios.Override) { o.Think = &d })
+	search.Override(v.Scenario, party.Client(client), func(o *scenarios.Override) { o.Think = &d })
 	return time.Duration(d)
 }
 
 func (v *variation) starts(client int, lo, hi time.Duration) {
 	d := v.between(lo, hi)
-	v.override(client, func(o *scenarios.Override) { o.Start = &d })
+	search.Override(v.Scenario, party.Client(client), func(o *scenarios.Override) { o.Start = &d })
 }
 
 // think draws the think time of the clients without one of their own.

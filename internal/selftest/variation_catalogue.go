@@ -10,6 +10,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/faults"
 	"github.com/holdfast-go/holdfast/internal/party"
+	"github.com/holdfast-go/holdfast/internal/search"
 	"github.com/holdfast-go/holdfast/scenarios"
 )
 
@@ -55,7 +56,7 @@ func (v *variation) timeOf(where, what string) *faults.Duration {
 	}
 	if _, err := fmt.Sscanf(where, "client-%d", &n); err == nil {
 		d := new(faults.Duration)
-		v.override(n, func(o *scenarios.Override) {
+		search.Override(v.Scenario, party.Client(n), func(o *scenarios.Override) {
 			*map[string]**faults.Duration{"think": &o.Think, "start": &o.Start, "close": &o.Close}[what] = d
 		})
 		return d

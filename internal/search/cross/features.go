@@ -10,6 +10,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/internal/search"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
@@ -50,9 +51,7 @@ func plain(*scenarios.Scenario) {}
 // rivals are the clients that ask for the lock beside the first one.
 func rivals(s *scenarios.Scenario, change func(*scenarios.Override)) {
 	for _, name := range []string{"client-2", "client-3"} {
-		o := s.Override[name]
-		change(&o)
-		s.Override[name] = o
+		search.Override(s, name, change)
 	}
 }
 

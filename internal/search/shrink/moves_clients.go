@@ -4,10 +4,10 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/holdfast-go/holdfast/faults"
 	"github.com/holdfast-go/holdfast/internal/party"
+	"github.com/holdfast-go/holdfast/internal/search"
 	"github.com/holdfast-go/holdfast/scenarios"
 )
 
@@ -31,9 +31,8 @@ func sharedWork(s *scenarios.Scenario) (all []*scenarios.Scenario) {
 	for out := s.Topology.Clients; out >= 1; out-- {
 		for n := 1; n < s.Topology.Clients; n++ {
 			all = append(all, changed(without(s, out-1, out), func(c *scenarios.Scenario) {
-				o, holds := c.Override[party.Client(n)], holdsOf(c, n)+1
-				o.Holds = &holds
-				c.Override[party.Client(n)] = o
+				holds := holdsOf(c, n) + 1
+				search.Override(c, party.Client(n), func(o *scenarios.Override) { o.Holds = &holds })
 			}))
 		}
 	}
@@ -50,9 +49,7 @@ func laterStarts(s *scenarios.Scenario) (all []*scenarios.Scenario) {
 		worked := began + faults.Duration(holdsOf(s, out))*either(gone.Think, s.Workload.Think)
 		for n := 1; n < s.Topology.Clients; n++ {
 			all = append(all, changed(without(said, out-1, out), func(c *scenarios.Scenario) {
-				o := c.Override[party.Client(n)]
-				o.Start = &worked
-				c.Override[party.Client(n)] = o
+				search.Override(c, party.Client(n), func(o *scenarios.Override) { o.Start = &worked })
 			}))
 		}
 	}
@@ -63,13 +60,11 @@ func laterStarts(s *scenarios.Scenario) (all []*scenarios.Scenario) {
 func startsSaid(s *scenarios.Scenario) *scenarios.Scenario {
 	return changed(s, func(c *scenarios.Scenario) {
 		for i := range c.Topology.Clients {
-			name := party.Client(i + 1)
-			o := c.Override[name]
-			if o.Start == nil {
-				start := c.Workload.Start + faults.Duration(time.Duration(i)*time.Duration(c.Workload.Stagger))
-				o.Start = &start
-				c.Override[name] = o
-			}
+			search.Override(c, party.Client(i+1), func(o *scenarios.Override) {
+				if o.Start == nil {
+					o.Start = new(c.Workload.Start + faults.Duration(i)*c.Workload.Stagger)
+				}
+			})
 		}
 		c.Workload.Start, c.Workload.Stagger = 0, 0
 	})
@@ -129,9 +124,8 @@ func renamed(names faults.Names, rename func(string) string) (out faults.Names) 
 func fewerHolds(s *scenarios.Scenario) (all []*scenarios.Scenario) {
 	all = append(all, changed(s, func(c *scenarios.Scenario) {
 		c.Workload.Holds = 1
-		for name, o := range c.Override {
-			o.Holds = nil
-			c.Override[name] = o
+		for name := range c.Override {
+			search.Override(c, name, func(o *scenarios.Override) { o.Holds = nil })
 		}
 	}))
 	for _, n := range fewer(s.Workload.Holds) {
@@ -141,9 +135,7 @@ func fewerHolds(s *scenarios.Scenario) (all []*scenarios.Scenario) {
 		name := party.Client(i + 1)
 		for _, n := range fewer(holdsOf(s, i+1)) {
 			all = append(all, changed(s, func(c *scenarios.Scenario) {
-				o := c.Override[name]
-				o.Holds = &n
-				c.Override[name] = o
+				search.Override(c, name, func(o *scenarios.Override) { o.Holds = &n })
 			}))
 		}
 	}
@@ -156,11 +148,14 @@ func fewer(n int) []int {
 	return slices.DeleteFunc(slices.Compact(list), func(m int) bool { return m < 1 || m >= n })
 }
 
+// setting is one that a client can have of its own.
+type setting struct {
+	clear func(*scenarios.Override) bool                 // leaves it out; false when it was not there
+	toAll func(*scenarios.Override, *scenarios.Workload) // gives it to all, where it is there
+}
+
 // overridable are the settings that a client can have of its own.
-var overridable = []struct {
-	clear func(*scenarios.Override) bool                      // leaves it out; false when it was not there
-	toAll func(*scenarios.Override, *scenarios.Workload) bool // gives it to all; false when it was not there
-}{
+var overridable = []setting{
 	own(func(o *scenarios.Override) **int { return &o.Holds }, func(w *scenarios.Workload) *int { return &w.Holds }),
 	own(func(o *scenarios.Override) **faults.Duration { return &o.Lease }, func(w *scenarios.Workload) *faults.Duration { return &w.Lease }),
 	own(func(o *scenarios.Override) **faults.Duration { return &o.Wait }, func(w *scenarios.Workload) *faults.Duration { return &w.Wait }),
@@ -173,24 +168,19 @@ var overridable = []struct {
 }
 
 // own is one entry of overridable.
-func own[T any](of func(*scenarios.Override) **T, in func(*scenarios.Workload) *T) (f struct {
-	clear func(*scenarios.Override) bool
-	toAll func(*scenarios.Override, *scenarios.Workload) bool
-}) {
-	f.clear = func(o *scenarios.Override) bool {
-		was := *of(o)
-		*of(o) = nil
-		return was != nil
+func own[T any](of func(*scenarios.Override) **T, in func(*scenarios.Workload) *T) setting {
+	return setting{
+		clear: func(o *scenarios.Override) bool {
+			was := *of(o)
+			*of(o) = nil
+			return was != nil
+		},
+		toAll: func(o *scenarios.Override, w *scenarios.Workload) {
+			if is := *of(o); is != nil {
+				*in(w), *of(o) = *is, nil
+			}
+		},
 	}
-	f.toAll = func(o *scenarios.Override, w *scenarios.Workload) bool {
-		was := *of(o)
-		if was == nil {
-			return false
-		}
-		*in(w), *of(o) = *was, nil
-		return true
-	}
-	return f
 }
 
 // fewerOverrides makes clients more like the others: all, one client, one
@@ -204,9 +194,7 @@ func fewerOverrides(s *scenarios.Scenario) (all []*scenarios.Scenario) {
 	for _, name := range names {
 		for _, f := range overridable {
 			all = append(all, changed(s, func(c *scenarios.Scenario) {
-				o := c.Override[name]
-				f.clear(&o)
-				c.Override[name] = o
+				search.Override(c, name, func(o *scenarios.Override) { f.clear(o) })
 			}))
 		}
 	}
@@ -218,10 +206,7 @@ func ownToAll(s *scenarios.Scenario) (all []*scenarios.Scenario) {
 	for _, name := range slices.Sorted(maps.Keys(s.Override)) {
 		for _, f := range overridable {
 			all = append(all, changed(s, func(c *scenarios.Scenario) {
-				o := c.Override[name]
-				if f.toAll(&o, &c.Workload) {
-					c.Override[name] = o
-				}
+				search.Override(c, name, func(o *scenarios.Override) { f.toAll(o, &c.Workload) })
 			}))
 		}
 	}

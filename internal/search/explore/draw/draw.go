@@ -183,7 +183,7 @@ func (d *draw) overrides() {
 		if o == (scenarios.Override{}) {
 			continue
 		}
-		d.override(party.Client(n+1), func(old *scenarios.Override) { *old = o })
+		search.Override(d.s, party.Client(n+1), func(old *scenarios.Override) { *old = o })
 		if ok, _ := d.s.Applies(d.lock); !ok {
 			delete(d.s.Override, party.Client(n+1))
 		}

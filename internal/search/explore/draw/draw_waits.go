@@ -6,6 +6,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/internal/party"
+	"github.com/holdfast-go/holdfast/internal/search"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
@@ -49,7 +50,7 @@ func (d *draw) impatient() {
 		if d.chance(2) {
 			wait = 0
 		}
-		d.override(party.Client(n+1), func(o *scenarios.Override) { o.Wait = &wait })
+		search.Override(d.s, party.Client(n+1), func(o *scenarios.Override) { o.Wait = &wait })
 	}
 }
 
@@ -70,15 +71,6 @@ func (d *draw) prompt() {
 	w.Poll, w.Handoff = d.between(5000*ms, 15000*ms), d.between(notice, 3*notice/2)
 	w.Wait = max(w.Wait, d.between(10000*ms, 30000*ms))
 	w.Holds = max(w.Holds, 2)
-}
-
-func (d *draw) override(client string, change func(*scenarios.Override)) {
-	if d.s.Override == nil {
-		d.s.Override = map[string]scenarios.Override{}
-	}
-	o := d.s.Override[client]
-	change(&o)
-	d.s.Override[client] = o
 }
 
 // allow gives waiters the time for their slow SUBSCRIBEs.

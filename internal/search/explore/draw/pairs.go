@@ -6,6 +6,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/internal/search"
 	"github.com/holdfast-go/holdfast/scenarios"
 )
 
@@ -156,7 +157,7 @@ func (d *draw) downAtRelease(stopping, _ string) []faults.Spec {
 // busy makes a client work for think in each of its holds, with renewal.
 func (d *draw) busy(client string, think time.Duration) {
 	long, explicit := faults.Duration(think), false
-	d.override(client, func(o *scenarios.Override) { o.Think, o.Explicit = &long, &explicit })
+	search.Override(d.s, client, func(o *scenarios.Override) { o.Think, o.Explicit = &long, &explicit })
 }
 
 // together lets two faults strike the same client, or the target of the second
