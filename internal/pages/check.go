@@ -41,8 +41,7 @@ func VerdictsOn(name string, h *history.History, judged checker.Report) CheckedH
 	v := CheckedHistory{Name: name, Scenario: h.Header.Scenario, Lock: h.Header.Lock, World: h.Header.World, Seed: h.Header.Seed, Verdicts: judged.Verdicts}
 	last := h.Events[len(h.Events)-1] // every history that was judged has its end
 	if last.End.CutOff {
-		at := float64(last.Time) / float64(time.Millisecond)
-		v.CutOffAt = &at
+		v.CutOffAt = new(float64(last.Time) / float64(time.Millisecond))
 	}
 	return v
 }

@@ -75,8 +75,7 @@ func newTrackRecord(command string, hunts []*hunt) *TrackRecord {
 		r.collect(h.campaign)
 	}
 	if s := &r.Summary; s.Mutants > 0 && s.Killed+s.Survived == s.Mutants {
-		rate := float64(s.Killed) / float64(s.Mutants)
-		s.Score = &rate
+		s.Score = new(float64(s.Killed) / float64(s.Mutants))
 	}
 	return r
 }

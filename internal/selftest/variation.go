@@ -90,8 +90,7 @@ func (v *variation) thinks(client int, lo, hi time.Duration) time.Duration {
 }
 
 func (v *variation) starts(client int, lo, hi time.Duration) {
-	d := v.between(lo, hi)
-	search.Override(v.Scenario, party.Client(client), func(o *scenarios.Override) { o.Start = &d })
+	search.Override(v.Scenario, party.Client(client), func(o *scenarios.Override) { o.Start = new(v.between(lo, hi)) })
 }
 
 // think draws the think time of the clients without one of their own.

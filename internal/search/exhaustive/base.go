@@ -54,19 +54,19 @@ var bases = []Base{
 		work: scenarios.Workload{Holds: 1, Think: 1500 * ms, Stagger: 400 * ms}},
 	{Name: "two-tries", Summary: "two clients try twice without waiting", clients: 2,
 		work:     scenarios.Workload{Holds: 2, Think: 300 * ms, Rest: 300 * ms, Stagger: 150 * ms},
-		override: map[string]scenarios.Override{"client-1": {Wait: of(0 * ms)}, "client-2": {Wait: of(0 * ms)}}},
+		override: map[string]scenarios.Override{"client-1": {Wait: new(0 * ms)}, "client-2": {Wait: new(0 * ms)}}},
 	{Name: "nested", Summary: "one client takes the lock inside its own hold", needs: []string{"reentrant"}, clients: 1,
 		work: scenarios.Workload{Holds: 1, Think: 300 * ms, Nested: []faults.Duration{0}}},
 	{Name: "nested-and-waiter", Summary: "one client takes the lock inside its own hold, another waits", needs: []string{"reentrant", "waits"}, clients: 2,
 		work: scenarios.Workload{Holds: 1, Think: 1000 * ms, Stagger: 400 * ms, Nested: []faults.Duration{0}}},
 	{Name: "renewed", Summary: "one client holds for longer than its lease, another waits", needs: []string{"renewal", "waits"}, clients: 2,
 		work:     scenarios.Workload{Holds: 1, Think: 8000 * ms, Stagger: 6500 * ms},
-		override: map[string]scenarios.Override{"client-2": {Think: of(200 * ms)}}},
+		override: map[string]scenarios.Override{"client-2": {Think: new(200 * ms)}}},
 	{Name: "explicit-lease", Summary: "two clients ask for a lease that nobody renews, the second waits", needs: []string{"lease", "explicit", "waits"}, clients: 2,
 		work: scenarios.Workload{Holds: 1, Think: 1500 * ms, Stagger: 400 * ms, Explicit: true}},
 	{Name: "release-and-take-again", Summary: "one client gives the lock back while another waits, and takes it again", needs: []string{"waits"}, clients: 2,
 		work:     scenarios.Workload{Holds: 2, Think: 800 * ms, Stagger: 300 * ms},
-		override: map[string]scenarios.Override{"client-2": {Holds: of(1)}}},
+		override: map[string]scenarios.Override{"client-2": {Holds: new(1)}}},
 	{Name: "three", Summary: "one client holds, two wait for it", needs: []string{"waits"}, only: severalOrFair, clients: 3,
 		work: scenarios.Workload{Holds: 1, Think: 800 * ms, Stagger: 300 * ms}},
 	{Name: "two-places", Summary: "two owners of each client wait in one queue", needs: []string{"waits"}, only: fair, clients: 2,
@@ -83,10 +83,8 @@ var bases = []Base{
 		work: scenarios.Workload{Holds: 1, Think: 200 * ms}},
 	{Name: "hold-and-try", Summary: "one client takes the lock once, another tries once meanwhile", pairs: true, clients: 2,
 		work:     scenarios.Workload{Holds: 1, Think: 300 * ms, Stagger: 150 * ms},
-		override: map[string]scenarios.Override{"client-2": {Wait: of(0 * ms)}}},
+		override: map[string]scenarios.Override{"client-2": {Wait: new(0 * ms)}}},
 }
-
-func of[T any](v T) *T { return &v }
 
 func fair(l *locks.Lock) bool          { return l.Claims.Fairness }
 func severalOrFair(l *locks.Lock) bool { return l.Groups > 1 || fair(l) }

@@ -31,8 +31,7 @@ func pointer[T any](p *T) *T {
 	if p == nil {
 		return nil
 	}
-	c := *p
-	return &c
+	return new(*p)
 }
 
 func changed(s *scenarios.Scenario, change func(*scenarios.Scenario)) *scenarios.Scenario {

@@ -53,8 +53,7 @@ func simplerAnchors(s *scenarios.Scenario) (all []*scenarios.Scenario) {
 		}
 		for _, at := range []time.Duration{0, 1, 2, 3, 5, 10} {
 			all = append(all, changedFault(s, i, func(f *faults.Spec) {
-				d := faults.Duration(at * time.Second)
-				f.At, f.On, f.After = &d, nil, 0
+				f.At, f.On, f.After = new(faults.Duration(at*time.Second)), nil, 0
 			}))
 		}
 		if f.At != nil && f.After != 0 {

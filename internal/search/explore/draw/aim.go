@@ -65,8 +65,7 @@ func (d *draw) when(s *faults.Spec, c string, phase Phase) {
 		on.Moment = faults.Released
 		s.After = d.between(ms, max(time.Duration(d.s.Workload.Rest), 100*ms))
 	default:
-		at := d.between(0, 3*d.lease())
-		s.At = &at
+		s.At = new(d.between(0, 3*d.lease()))
 		return
 	}
 	s.On = on

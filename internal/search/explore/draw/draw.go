@@ -161,24 +161,19 @@ func (d *draw) overrides() {
 		}
 		var o scenarios.Override
 		if d.chance(2) {
-			think := d.work(d.lease())
-			o.Think = &think
+			o.Think = new(d.work(d.lease()))
 		}
 		if d.chance(2) {
-			start := d.between(0, d.lease())
-			o.Start = &start
+			o.Start = new(d.between(0, d.lease()))
 		}
 		if d.chance(3) {
-			holds := d.number(1, 2)
-			o.Holds = &holds
+			o.Holds = new(d.number(1, 2))
 		}
 		if d.chance(6) {
-			explicit := !d.s.Workload.Explicit
-			o.Explicit = &explicit
+			o.Explicit = new(!d.s.Workload.Explicit)
 		}
 		if d.chance(12) && !d.Survivable && closes(d.lock) {
-			end := d.between(500*ms, 2*d.lease())
-			o.Close = &end
+			o.Close = new(d.between(500*ms, 2*d.lease()))
 		}
 		if o == (scenarios.Override{}) {
 			continue
