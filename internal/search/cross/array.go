@@ -156,12 +156,7 @@ func (b *builder) forbids(x, y cell) string {
 }
 
 // op is the operation that the fault of a cell meets, or "".
-func (b *builder) op(c cell) string {
-	if s := b.features[c.feature].values[c.value].strike; s != nil {
-		return s.op
-	}
-	return ""
-}
+func (b *builder) op(c cell) string { return b.features[c.feature].values[c.value].op }
 
 // candidates is the number of rows from which next chooses one. The construction of AETG
 // takes 50; more than a few save hardly a row here.

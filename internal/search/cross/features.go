@@ -42,8 +42,8 @@ type value struct {
 	// can reports whether a lock can do it; nil stands for every lock.
 	can func(*locks.Lock) bool
 	put func(*scenarios.Scenario)
-	// strike is the fault, for a value of the last feature; nil for none.
-	strike *strike
+	// op is the request that the fault meets, for a value of the last feature.
+	op string
 }
 
 func plain(*scenarios.Scenario) {}
@@ -127,12 +127,6 @@ var work = []feature{
 
 func reentrant(l *locks.Lock) bool { return l.Claims.Reentrant }
 
-// strike is a fault that meets a request of the first client.
-type strike struct {
-	op    string // of the request
-	fault faults.Spec
-}
-
 // roles are the requests that a fault may meet: the operation, and how many of them.
 var roles = []struct {
 	op  string
@@ -157,10 +151,9 @@ func strikes(l *locks.Lock) feature {
 				if b.OnNode() {
 					spec.Target = faults.Names{"node-1"}
 				}
-				s := &strike{r.op, spec}
 				f.values = append(f.values, value{
-					name: fmt.Sprintf("request %d of %s %s", nth, r.op, b.What), strike: s,
-					put: func(to *scenarios.Scenario) { to.Faults = append(to.Faults, s.fault) },
+					name: fmt.Sprintf("request %d of %s %s", nth, r.op, b.What), op: r.op,
+					put: func(to *scenarios.Scenario) { to.Faults = append(to.Faults, spec) },
 				})
 			}
 		}
