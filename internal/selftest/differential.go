@@ -134,14 +134,9 @@ func again(runs []drawnRun, p checker.Property, v checker.Verdict) []drawnRun {
 	return some
 }
 
-// inside reports whether one coverage hits all cells of the other.
-func inside(some, all draw.Coverage) bool {
-	for cell := range some {
-		if all[cell] == 0 {
-			return false
-		}
-	}
-	return true
+// inside reports whether a coverage hits all of some cells.
+func inside(some []draw.Count, all draw.Coverage) bool {
+	return !slices.ContainsFunc(some, func(c draw.Count) bool { return all[c.Cell] == 0 })
 }
 
 // shows reports whether a verdict on the original excuses one on the mutant.
@@ -152,7 +147,7 @@ func shows(original, mutant checker.Verdict) bool {
 
 type drawnRun struct {
 	verdicts map[checker.Property]checker.Verdict
-	struck   draw.Coverage
+	struck   []draw.Count
 }
 
 func (d differential) play(l *locks.Lock, n int) (drawnRun, error) {
@@ -161,9 +156,5 @@ func (d differential) play(l *locks.Lock, n int) (drawnRun, error) {
 	if err != nil {
 		return drawnRun{}, fmt.Errorf("%s, seed %d: %w", l.Name(), run.Seed, err)
 	}
-	struck := draw.Coverage{}
-	for _, c := range seen.Coverage {
-		struck[c.Cell] += c.Hits
-	}
-	return drawnRun{run.Verdicts, struck}, nil
+	return drawnRun{run.Verdicts, seen.Coverage}, nil
 }

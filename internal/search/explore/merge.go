@@ -96,9 +96,7 @@ func (t *Tally) addShard(s Results) {
 	for why, n := range s.Reasons {
 		t.Reasons[why] += n
 	}
-	for _, c := range s.Coverage {
-		t.Coverage[c.Cell] += c.Hits
-	}
+	t.Coverage.Add(s.Coverage)
 	for _, f := range s.Strikes {
 		t.strikes[f.Fault] += f.Runs
 	}

@@ -98,13 +98,7 @@ func Distinct(causes []Found) []Found {
 }
 
 // Hits counts the strikes of each fault in each phase.
-func (r Results) Hits() draw.Coverage {
-	all := draw.Coverage{}
-	for _, c := range r.Coverage {
-		all[c.Cell] = c.Hits
-	}
-	return all
-}
+func (r Results) Hits() draw.Coverage { return draw.Coverage{}.Add(r.Coverage) }
 
 // Finds are the distinct causes that were not known before.
 func Finds(causes []Found) []Found {
@@ -128,9 +122,7 @@ func NewTally(about Results) *Tally {
 
 func (t *Tally) Add(seed uint64, s Seen) {
 	t.Runs++
-	for _, c := range s.Coverage {
-		t.Coverage[c.Cell] += c.Hits
-	}
+	t.Coverage.Add(s.Coverage)
 	for _, f := range s.Struck {
 		t.strikes[f]++
 	}

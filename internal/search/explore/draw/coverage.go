@@ -38,10 +38,12 @@ func Cover(h *history.History) Coverage {
 	return c
 }
 
-func (c Coverage) Add(o Coverage) {
-	for cell, n := range o {
-		c[cell] += n
+// Add adds counts to the coverage, and returns it.
+func (c Coverage) Add(counts []Count) Coverage {
+	for _, n := range counts {
+		c[n.Cell] += n.Hits
 	}
+	return c
 }
 
 // Holes are the possible cells of the faults that were never hit, in order.
