@@ -1,6 +1,7 @@
 package shrink
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -17,10 +18,7 @@ type weight struct {
 }
 
 func (w weight) less(than weight) bool {
-	if w.parts != than.parts {
-		return w.parts < than.parts
-	}
-	return w.numbers < than.numbers
+	return cmp.Or(cmp.Compare(w.parts, than.parts), cmp.Compare(w.numbers, than.numbers)) < 0
 }
 
 func measure(s *scenarios.Scenario) weight {

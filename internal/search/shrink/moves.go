@@ -33,11 +33,7 @@ func nothing(*scenarios.Scenario) []*scenarios.Scenario { return nil }
 // windows are the runs of neighbours among n that can be cut out, the longest
 // first and from the end: [from, to). At most most are cut at once.
 func windows(n, most int) (all [][2]int) {
-	var sizes []int
 	for k := most; k >= 1; k /= 2 {
-		sizes = append(sizes, k)
-	}
-	for _, k := range sizes {
 		for to := n; to > 0; to -= k {
 			all = append(all, [2]int{max(0, to-k), to})
 		}

@@ -130,15 +130,9 @@ func (r *Run) playAll(ctx context.Context, left Result) ([]Played, error) {
 		}
 		all = append(all, Played{Lock: lock, Verdicts: outcomes[0].Verdicts})
 	}
-	slices.SortStableFunc(all, func(a, b Played) int {
-		switch r.Lock {
-		case a.Lock:
-			return -1
-		case b.Lock:
-			return 1
-		}
-		return 0
-	})
+	if i := slices.IndexFunc(all, func(p Played) bool { return p.Lock == r.Lock }); i > 0 {
+		all = slices.Concat(all[i:i+1], all[:i], all[i+1:])
+	}
 	return all, nil
 }
 
