@@ -53,6 +53,13 @@ type (
 	defect  struct{ err error }
 )
 
+// possible ends a trial that an error has made impossible.
+func possible(err error) {
+	if err != nil {
+		panic(defect{err})
+	}
+}
+
 func (s *stage) one(c check) (r Result) {
 	r = Result{Check: c.name, Status: OK, Contract: c.contract}
 	if claim := c.lacking(s.lock); claim != "" {

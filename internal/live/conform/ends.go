@@ -15,14 +15,10 @@ func tryPause(t *trial) {
 	p := t.second()
 	t.take(p, "1", nil)
 	t.giveBack(p, "1")
-	if err := p.Pause(); err != nil {
-		panic(defect{err})
-	}
+	possible(p.Pause())
 	r := t.send(p, message{"do": "identity", "thread": "1"})
 	time.Sleep(asleep)
-	if err := p.Resume(); err != nil {
-		panic(defect{err})
-	}
+	possible(p.Resume())
 	t.soon(r)
 	t.take(p, "1", nil)
 	t.giveBack(p, "1")
@@ -59,9 +55,7 @@ func tryEndOfInput(t *trial) {
 		t.send(p, t.owner("acquire", "2", forEver))
 		t.ask(p, message{"do": "identity", "thread": "2"}) // the request before it has been read
 	}
-	if err := p.Conversation().EndInput(); err != nil {
-		panic(defect{err})
-	}
+	possible(p.Conversation().EndInput())
 	t.exits(p, "the end of its standard input")
 }
 
@@ -79,9 +73,7 @@ func tryAddresses(t *trial) {
 
 func (t *trial) connected(p *player) []string {
 	to, err := p.Remotes()
-	if err != nil {
-		panic(defect{err})
-	}
+	possible(err)
 	return to
 }
 
@@ -127,9 +119,7 @@ func (t *trial) cleared() {
 	var left string
 	t.eventually(t.opts.Patience, "when everybody has let go, a server keeps a key that is not one of \"keeps\": ", func() bool {
 		keys, err := t.world.Keys(t.ctx)
-		if err != nil {
-			panic(defect{err})
-		}
+		possible(err)
 		left = ""
 		for _, k := range keys {
 			ends := k.Name != key && k.TTL > 0 && k.TTL <= bookkeeping

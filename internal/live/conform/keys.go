@@ -100,9 +100,7 @@ func (k kept) unreadable(how locks.Holder, identity string) string {
 
 func (t *trial) names() string {
 	keys, err := t.world.Keys(t.ctx)
-	if err != nil {
-		panic(defect{err})
-	}
+	possible(err)
 	text := ""
 	for _, k := range keys {
 		text += fmt.Sprintf(" %q", k.Name)

@@ -21,9 +21,7 @@ func tryLease(t *trial) {
 			t.fail("the lease is %s, and its key on %s has %s left to live (0 is for ever)", t.opts.Lease, k.node, left)
 		}
 	}
-	if err := dying.Kill(); err != nil {
-		panic(defect{err})
-	}
+	possible(dying.Kill())
 	t.wins(t.first(), "1", t.opts.Lease+slack)
 	t.giveBack(t.first(), "1")
 }
@@ -55,14 +53,10 @@ func tryLostSign(t *trial) {
 	p := t.fresh()
 	t.take(p, "1", nil)
 	lost := p.Conversation().Locker(t.name, "1").Lost()
-	if err := p.Pause(); err != nil {
-		panic(defect{err})
-	}
+	possible(p.Pause())
 	t.eventually(2*t.opts.Lease+t.opts.Patience, "the lease of a process that is stopped does not end", func() bool { return len(t.copies()) == 0 })
 	time.Sleep(t.opts.Lease / 10) // the process counts from its own request on, or from the reply
-	if err := p.Resume(); err != nil {
-		panic(defect{err})
-	}
+	possible(p.Resume())
 	told := t.ask(p, t.owner("settle", "1", nil)).Lost
 	if !told {
 		select {

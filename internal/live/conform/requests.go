@@ -100,9 +100,7 @@ func fields(v any) map[string]any {
 	if err == nil {
 		err = json.Unmarshal(text, &all)
 	}
-	if err != nil {
-		panic(defect{err})
-	}
+	possible(err)
 	return all
 }
 

@@ -89,9 +89,7 @@ func (t *trial) start() *player {
 	number := t.cast
 	t.mu.Unlock()
 	p, err := t.enter(number)
-	if err != nil {
-		panic(defect{err})
-	}
+	possible(err)
 	return p
 }
 

@@ -97,9 +97,7 @@ func (t *trial) ask(p *player, m message) answer { return t.soon(t.send(p, m)) }
 
 // gone fails the trial because a process cannot be talked to.
 func (t *trial) gone(p *player, do string, err error) {
-	if t.ctx.Err() != nil {
-		panic(defect{t.ctx.Err()})
-	}
+	possible(t.ctx.Err())
 	ctx, cancel := context.WithTimeout(t.ctx, t.opts.Patience)
 	defer cancel()
 	if ended := p.Wait(ctx); ended != nil && ctx.Err() == nil {
