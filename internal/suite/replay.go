@@ -1,6 +1,7 @@
 package suite
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -161,10 +162,7 @@ func Replay(ctx context.Context, jobs []Job, runs []results.Run, r Runner, step 
 		}
 		step()
 	})
-	if err == nil {
-		err = damaged
-	}
-	return all, err
+	return all, cmp.Or(err, damaged)
 }
 
 // take stores the answer to the job.

@@ -8,12 +8,14 @@
 package conform
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/internal/live"
 	"github.com/holdfast-go/holdfast/internal/live/servers"
 	"github.com/holdfast-go/holdfast/scenarios/locks"
@@ -108,12 +110,7 @@ func (e *UnknownLockError) Error() string {
 // [*UnknownLockError], the end of ctx, or means that the checks themselves could not be
 // carried out.
 func Check(ctx context.Context, o Options) (Report, error) {
-	if o.Lease == 0 {
-		o.Lease = DefaultLease
-	}
-	if o.Patience == 0 {
-		o.Patience = DefaultPatience
-	}
+	o.Lease, o.Patience = cmp.Or(o.Lease, DefaultLease), cmp.Or(o.Patience, DefaultPatience)
 	var report Report
 	locks, results, err := checkWorker(ctx, o)
 	report.Worker = results
@@ -142,11 +139,7 @@ func pick(described []locks.Description, names []string) ([]locks.Description, e
 	for _, name := range names {
 		i := slices.IndexFunc(described, func(d locks.Description) bool { return d.Name == name })
 		if i < 0 {
-			unknown := &UnknownLockError{Lock: name}
-			for _, d := range described {
-				unknown.Has = append(unknown.Has, d.Name)
-			}
-			return nil, unknown
+			return nil, &UnknownLockError{name, english.Words(described, func(d locks.Description) string { return d.Name })}
 		}
 		picked = append(picked, described[i])
 	}

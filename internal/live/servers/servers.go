@@ -18,6 +18,7 @@
 package servers
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,6 +30,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/internal/live/processes"
 	"github.com/holdfast-go/holdfast/internal/live/proxy"
 	"github.com/holdfast-go/holdfast/internal/party"
@@ -89,9 +91,7 @@ type Servers struct {
 // agreed, the cluster ok. Nothing runs any more when it fails. m, when not nil, gets the
 // clients' requests.
 func Start(ctx context.Context, o Options, m *proxy.Moments) (*Servers, error) {
-	if o.Detect == 0 {
-		o.Detect = 2 * time.Second
-	}
+	o.Detect, o.Dir = cmp.Or(o.Detect, 2*time.Second), cmp.Or(o.Dir, os.TempDir())
 	if own := o.Backend.External; own != nil {
 		o = own.options(o)
 	}
@@ -104,9 +104,6 @@ func Start(ctx context.Context, o Options, m *proxy.Moments) (*Servers, error) {
 	argv, err := o.Backend.command()
 	if err != nil {
 		return nil, err
-	}
-	if o.Dir == "" {
-		o.Dir = os.TempDir()
 	}
 	if err := processes.Clean(o.Dir); err != nil {
 		return nil, err
@@ -260,11 +257,7 @@ func (s *Servers) Nodes() []string {
 
 // Names lists the servers: nodes as faults name them, then Sentinels.
 func (s *Servers) Names() []string {
-	names := make([]string, len(s.order))
-	for i, srv := range s.order {
-		names[i] = srv.Name
-	}
-	return names
+	return english.Words(s.order, func(srv *Server) string { return srv.Name })
 }
 
 func (s *Servers) server(name string) (*Server, error) {

@@ -135,10 +135,7 @@ func find(l *locks.Lock, name string) (Base, error) {
 			return b, nil
 		}
 	}
-	unknown := &BaseError{Base: name, Lock: l.Name()}
-	for _, b := range basesOf(l, suite.BothUsers) {
-		unknown.Known = append(unknown.Known, b.Name)
-	}
+	unknown := &BaseError{name, l.Name(), english.Words(basesOf(l, suite.BothUsers), func(b Base) string { return b.Name })}
 	for _, b := range bases { // that single faults leave out
 		if b.allows(l) && !slices.Contains(unknown.Known, b.Name) {
 			unknown.Known = append(unknown.Known, b.Name)

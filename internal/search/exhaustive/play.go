@@ -65,9 +65,7 @@ func (o Options) begin(bases []Base) (Results, error) {
 		Envelope: search.Envelope{Header: search.NewHeader(kindName, o.command()), Shard: o.Shard.Index, Of: o.Shard.Of},
 		Lock:     o.Lock.Name(), Depth: o.Depth, Base: o.Base, Faults: o.Faults, Bases: make([]BaseCounts, len(bases)),
 		Violated: []Cause{}, Inherent: []Cause{}, Unknown: map[string]int{}, NotCovered: notCovered,
-	}
-	for _, c := range classes {
-		r.Durations = append(r.Durations, c.Name)
+		Durations: english.Words(classes, func(c class) string { return c.Name }),
 	}
 	for i, b := range bases {
 		r.Bases[i] = BaseCounts{Name: b.Name, Summary: b.Summary}

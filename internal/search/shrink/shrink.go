@@ -4,6 +4,7 @@
 package shrink
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -96,9 +97,7 @@ func (e *FlakyError) Error() string {
 //
 // The error is [ErrNotViolated], a [*FlakyError], or one of the player's.
 func Shrink(ctx context.Context, s *scenarios.Scenario, seed uint64, target Target, play Player, o Options) (Result, error) {
-	if o.Runs == 0 {
-		o.Runs = defaultRuns
-	}
+	o.Runs = cmp.Or(o.Runs, defaultRuns)
 	f := &reduction{play: play, target: target, options: o, seen: map[string]bool{}}
 	f.now, f.seed = strip(s), seed
 	if err := f.confirm(ctx); err != nil {

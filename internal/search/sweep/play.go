@@ -1,6 +1,7 @@
 package sweep
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -79,10 +80,7 @@ func (p *Played) play(ctx context.Context, o Options, points []Point) ([]Count, 
 		}
 	})
 	slices.Sort(p.Defects)
-	if err == nil {
-		err = failed
-	}
-	return counts, err
+	return counts, cmp.Or(err, failed)
 }
 
 // jobs are the runs of some points, one point after the other. A point that has
