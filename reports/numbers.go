@@ -49,7 +49,7 @@ func (n *numbers) handoff() (ms float64, ok bool) {
 		return 0, false
 	}
 	slices.Sort(n.handoffs)
-	return n.handoffs[min(len(n.handoffs)/2, len(n.handoffs)-1)], true
+	return n.handoffs[len(n.handoffs)/2], true
 }
 
 // add counts one history.
@@ -108,23 +108,10 @@ func quantile(ms []float64, q float64) string {
 	return length(int64(ms[i] * 1e6))
 }
 
-// Measures are the times that a history contains, in ns.
-type measures struct {
-	Overlaps       int   // times with two holders
-	OverlapTotal   int64 // in all
-	OverlapLongest int64
-	Handoffs       int
-	HandoffMedian  int64
-}
-
-// Measure extracts [Measures] from a history.
-func Measure(h *history.History) measures {
-	f := story.NewFacts(h)
+// Measure is the time with two holders in a history, and the median hand-off, in ns.
+func Measure(h *history.History) (overlap, handoff int64) {
 	n := numbers{}
-	n.add(f)
-	m := measures{Overlaps: n.overlaps, OverlapTotal: n.total, OverlapLongest: n.longest, Handoffs: len(n.handoffs)}
-	if ms, ok := n.handoff(); ok {
-		m.HandoffMedian = int64(ms * 1e6)
-	}
-	return m
+	n.add(story.NewFacts(h))
+	median, _ := n.handoff()
+	return n.total, int64(median * 1e6)
 }

@@ -302,12 +302,13 @@ func (r *Pair) histories(before, after suite.Dir, x, y *results.Run) {
 	if r.First = firstDifference(a, b); r.First == nil {
 		r.Note = strings.TrimSpace(r.Note + " the events are the same, and the headers are not")
 	}
-	m, n := reports.Measure(a), reports.Measure(b)
-	if m.OverlapTotal != n.OverlapTotal {
-		r.OverlapMS = &[2]float64{float64(m.OverlapTotal) / 1e6, float64(n.OverlapTotal) / 1e6}
+	wasOverlap, wasHandoff := reports.Measure(a)
+	overlap, handoff := reports.Measure(b)
+	if overlap != wasOverlap {
+		r.OverlapMS = &[2]float64{float64(wasOverlap) / 1e6, float64(overlap) / 1e6}
 	}
-	if m.HandoffMedian != n.HandoffMedian {
-		r.HandoffMS = &[2]float64{float64(m.HandoffMedian) / 1e6, float64(n.HandoffMedian) / 1e6}
+	if handoff != wasHandoff {
+		r.HandoffMS = &[2]float64{float64(wasHandoff) / 1e6, float64(handoff) / 1e6}
 	}
 }
 
