@@ -29,16 +29,15 @@ type cell struct {
 // newMatrix keeps the order of d.About for the scenarios. Other scenarios, and
 // the locks, are in the order of their first appearance.
 func newMatrix(d Document) *matrix {
-	m := &matrix{cells: map[[2]string]*cell{}}
-	present := map[string]bool{}
-	locks := map[string]bool{}
+	// A scenario that plays only some locks must not reorder the columns. Runs
+	// and skips of one scenario name the locks in the same order, so the scenario
+	// with the most locks decides.
+	m := &matrix{locks: longestLockList(d.Results), cells: map[[2]string]*cell{}}
 	at := func(scenario, lock string) *cell {
-		if !present[scenario] {
-			present[scenario] = true
+		if !slices.Contains(m.scenarios, scenario) {
 			m.scenarios = append(m.scenarios, scenario)
 		}
-		if !locks[lock] {
-			locks[lock] = true
+		if !slices.Contains(m.locks, lock) {
 			m.locks = append(m.locks, lock)
 		}
 		key := [2]string{scenario, lock}
@@ -46,13 +45,6 @@ func newMatrix(d Document) *matrix {
 			m.cells[key] = &cell{scenario: scenario, lock: lock}
 		}
 		return m.cells[key]
-	}
-	// A scenario that plays only some locks must not reorder the columns. Runs
-	// and skips of one scenario name the locks in the same order, so the scenario
-	// with the most locks decides.
-	for _, lock := range longestLockList(d.Results) {
-		locks[lock] = true
-		m.locks = append(m.locks, lock)
 	}
 	for i := range d.Results.Runs {
 		r := &d.Results.Runs[i]
