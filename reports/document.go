@@ -6,6 +6,7 @@ package reports
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -147,19 +148,12 @@ var propertyOrder = func() (order []checker.Property) {
 // propertiesOf returns the properties of a run in the order of reports. Unknown
 // ones come last.
 func propertiesOf(r *results.Run) []checker.Property {
-	var known, other []checker.Property
-	for _, p := range propertyOrder {
-		if _, ok := r.Verdicts[p]; ok {
-			known = append(known, p)
-		}
-	}
-	for p := range r.Verdicts {
-		if !slices.Contains(propertyOrder, p) {
-			other = append(other, p)
-		}
-	}
-	slices.Sort(other)
-	return append(known, other...)
+	place := func(p checker.Property) int { return slices.Index(propertyOrder, p) }
+	all := slices.Sorted(maps.Keys(r.Verdicts))
+	slices.SortStableFunc(all, func(a, b checker.Property) int {
+		return cmp.Or(before(place(a) >= 0, place(b) >= 0), place(a)-place(b))
+	})
+	return all
 }
 
 // verdictWords states a verdict: "violated (contract broken)".
@@ -196,10 +190,7 @@ func verdictFacts(v checker.Verdict) string {
 		parts = append(parts, "longest overlap "+milliseconds(v.OverlapMS))
 	}
 	if len(v.Ops) > 0 {
-		ids := make([]string, len(v.Ops))
-		for i, op := range v.Ops {
-			ids[i] = strconv.FormatInt(op, 10)
-		}
+		ids := english.Words(v.Ops, func(op int64) string { return strconv.FormatInt(op, 10) })
 		parts = append(parts, "operations "+strings.Join(ids, ", "))
 	}
 	if v.Evidence != "" {
