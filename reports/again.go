@@ -3,6 +3,7 @@ package reports
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -82,13 +83,8 @@ func madeWords(m *results.Made) string {
 	if m == nil {
 		return ""
 	}
-	var parts []string
-	for _, p := range []string{m.Date, m.Build, m.Go, m.Host} {
-		if p != "" {
-			parts = append(parts, english.Clean(p))
-		}
-	}
-	return strings.Join(parts, " · ")
+	parts := slices.DeleteFunc([]string{m.Date, m.Build, m.Go, m.Host}, func(s string) bool { return s == "" })
+	return english.Clean(strings.Join(parts, " · "))
 }
 
 // origin says in a line where a run comes from: its world, seed and sizes.

@@ -294,11 +294,7 @@ func (v *briefView) violated(r *results.Run, p checker.Property) {
 }
 
 func propertyWords(all []checker.Property) string {
-	words := make([]string, len(all))
-	for i, p := range all {
-		words[i] = string(p)
-	}
-	return english.And(words)
+	return english.And(english.Words(all, func(p checker.Property) string { return string(p) }))
 }
 
 // made is the provenance of results, in one line.

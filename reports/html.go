@@ -232,9 +232,7 @@ func (p *pager) head() headView {
 		Version: english.Clean(p.d.Results.Version), Command: english.Clean(p.d.Results.Command),
 		Claims: claimTable(p.m),
 	}
-	for _, l := range p.m.locks {
-		v.Locks = append(v.Locks, english.Name(l))
-	}
+	v.Locks = english.Words(p.m.locks, english.Name)
 	v.Columns = make([]struct{}, len(v.Locks)+1)
 	v.LeftOut = p.m.leftOut()
 	for _, h := range p.hazards() {

@@ -64,9 +64,7 @@ func (p *pager) cardViews() []cardView {
 		} else if len(c.unknown) > 0 {
 			v.Class, v.Verdict = "unknown", "not everything was decided"
 		}
-		for _, a := range c.advice {
-			v.Advice = append(v.Advice, english.Clean(a))
-		}
+		v.Advice = english.Words(c.advice, english.Clean)
 		if len(c.survives)+len(c.breaks)+len(c.unknown) > 0 {
 			all = append(all, v)
 		}

@@ -68,10 +68,7 @@ func (p *pager) picture() *pictureView {
 		}
 	}
 	slices.SortStableFunc(all, better)
-	var v pictureView
-	for _, s := range all {
-		v.Locks = append(v.Locks, english.Name(s.lock))
-	}
+	v := pictureView{Locks: english.Words(all, func(s standing) string { return english.Name(s.lock) })}
 	for _, h := range p.hazards() {
 		row, played := pictureRow{Hazard: english.Clean(h)}, false
 		for _, s := range all {

@@ -96,14 +96,10 @@ func painted(o checker.Outcome, text string) string {
 // textGrid has one row for each scenario and one column for each lock, grouped
 // by hazard.
 func textGrid(m *matrix, width int, mark func(scenario, lock string) string) chart.Grid {
-	g := chart.Grid{Corner: "scenario", Width: width, Mark: func(r, c int) string { return mark(m.scenarios[r], m.locks[c]) }}
-	for _, s := range m.scenarios {
-		g.Rows = append(g.Rows, english.Name(s))
+	return chart.Grid{
+		Corner: "scenario", Width: width, Rows: english.Words(m.scenarios, english.Name), Cols: english.Words(m.locks, english.Name),
+		Mark: func(r, c int) string { return mark(m.scenarios[r], m.locks[c]) },
 	}
-	for _, l := range m.locks {
-		g.Cols = append(g.Cols, english.Name(l))
-	}
-	return g
 }
 
 // textLegend explains the marks in use.

@@ -252,14 +252,10 @@ func (t *teller) fault(e *history.Event) {
 }
 
 func FaultName(kind string, targets []string) string {
-	names := make([]string, len(targets))
-	for i, n := range targets {
-		names[i] = english.Name(n)
-	}
-	if len(names) == 0 {
+	if len(targets) == 0 {
 		return english.Name(kind)
 	}
-	return english.Name(kind) + " of " + english.And(names)
+	return english.Name(kind) + " of " + english.And(english.Words(targets, english.Name))
 }
 
 func (t *teller) end(e *history.Event) {

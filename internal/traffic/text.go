@@ -82,11 +82,7 @@ func text(v resp.Value) string {
 }
 
 func texts(items []resp.Value) string {
-	all := make([]string, len(items))
-	for i, item := range items {
-		all[i] = text(item)
-	}
-	return strings.Join(all, " ")
+	return strings.Join(english.Words(items, text), " ")
 }
 
 // ValueText describes the value of a key.
