@@ -106,7 +106,12 @@ func cut(in []Sentence) []Sentence {
 		order[i] = i
 	}
 	// Sentences near the violation count for more than their weight.
-	near := func(i int) bool { return i >= center-4 && i <= center+8 }
+	far := func(i int) int {
+		if i >= center-4 && i <= center+8 {
+			return 0
+		}
+		return 1
+	}
 	distance := func(i int) int {
 		if i < center {
 			return 2 * (center - i)
@@ -114,16 +119,7 @@ func cut(in []Sentence) []Sentence {
 		return i - center
 	}
 	slices.SortStableFunc(order, func(a, b int) int {
-		if near(a) != near(b) {
-			if near(a) {
-				return -1
-			}
-			return 1
-		}
-		if in[a].weight != in[b].weight {
-			return int(in[b].weight) - int(in[a].weight)
-		}
-		return distance(a) - distance(b)
+		return cmp.Or(far(a)-far(b), int(in[b].weight-in[a].weight), distance(a)-distance(b))
 	})
 	keep := order[:maxSentences]
 	slices.Sort(keep)
