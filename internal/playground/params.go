@@ -141,7 +141,7 @@ var rates = []float64{0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 1, 1.01, 1.02, 1.05,
 // now.
 func (f field) stops(s *scenarios.Scenario, now string) []string {
 	var all []float64
-	value := float64(f.v.Convert(reflect.TypeFor[int64]()).Int())
+	value := f.number()
 	switch f.v.Kind() {
 	case reflect.Int:
 		_, hi := bounds(f.path)
@@ -149,7 +149,6 @@ func (f field) stops(s *scenarios.Scenario, now string) []string {
 			all = append(all, float64(n))
 		}
 	case reflect.Float64:
-		value = f.v.Float()
 		all = slices.Clone(rates)
 	default:
 		all = times(f.path, value)
@@ -157,27 +156,16 @@ func (f field) stops(s *scenarios.Scenario, now string) []string {
 	all = append(all, value)
 	if now != "" {
 		if other := (field{f.path, reflect.New(f.v.Type()).Elem()}); other.set(now) == nil {
-			if f.v.Kind() == reflect.Float64 {
-				all = append(all, other.v.Float())
-			} else {
-				all = append(all, float64(other.v.Int()))
-			}
+			all = append(all, other.number())
 		}
 	}
 	slices.Sort(all)
 	all = slices.Compact(all)
-	texts := make([]string, len(all))
-	for i, x := range all {
-		at := reflect.New(f.v.Type()).Elem()
-		if f.v.Kind() == reflect.Float64 {
-			at.SetFloat(x)
-		} else {
-			at.SetInt(int64(x))
-		}
-		texts[i] = field{f.path, at}.text()
-	}
-	return texts
+	return english.Words(all, func(x float64) string { return field{f.path, reflect.ValueOf(x).Convert(f.v.Type())}.text() })
 }
+
+// number is the value as a number: of a time, its nanoseconds.
+func (f field) number() float64 { return f.v.Convert(reflect.TypeFor[float64]()).Float() }
 
 // times are the stops of a time, from a hundredth of the value to ten times it.
 func times(path string, value float64) []float64 {
