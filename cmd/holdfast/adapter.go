@@ -23,12 +23,7 @@ docs/adapter-protocol.md on its standard input and output.
 
 holdfast adapter check tells whether it speaks it right; then
 holdfast run --world live --adapter 'CMD' plays scenarios against its locks.`,
-		RunE: func(c *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return usage("unknown command "+quote(args[0])+" of holdfast adapter", didYouMean(args[0], []string{"check", "describe"}), "holdfast adapter --help lists the commands")
-			}
-			return c.Help()
-		},
+		RunE: helpOnly,
 	}
 	c.PersistentPreRunE = func(*cobra.Command, []string) error { return needLinux("holdfast adapter") }
 	c.AddCommand(newAdapterCheckCmd(), newAdapterDescribeCmd())

@@ -31,8 +31,8 @@ virtual time, and a seed gives the same history every time.`,
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		DisableAutoGenTag: true,
-		Args:              cobra.NoArgs,
-		RunE:              func(c *cobra.Command, _ []string) error { return c.Help() },
+		Args:              cobra.ArbitraryArgs,
+		RunE:              helpOnly,
 	}
 	root.SetIn(stdin)
 	root.SetOut(stdout)
@@ -45,19 +45,26 @@ virtual time, and a seed gives the same history every time.`,
 		}
 		c.Args = usageArgs(c.Args)
 	}
-	root.Args = func(c *cobra.Command, args []string) error {
-		if len(args) == 0 {
-			return nil
-		}
-		var names []string
-		for _, sub := range c.Commands() {
-			if !sub.Hidden {
-				names = append(names, sub.Name())
-			}
-		}
-		return usage("unknown command "+quote(args[0]), didYouMean(args[0], names), "holdfast --help lists the commands")
-	}
 	return root
+}
+
+// helpOnly runs a command that only has others below it: it prints the help, and refuses
+// the name of a command that is none of them.
+func helpOnly(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return c.Help()
+	}
+	var names []string
+	for _, sub := range c.Commands() {
+		if !sub.Hidden {
+			names = append(names, sub.Name())
+		}
+	}
+	what := "unknown command " + quote(args[0])
+	if c.HasParent() {
+		what += " of " + c.CommandPath()
+	}
+	return usage(what, didYouMean(args[0], names), c.CommandPath()+" --help lists the commands")
 }
 
 // addInGroups adds the commands. The help lists them in this order, those first that a

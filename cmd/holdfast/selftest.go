@@ -12,12 +12,7 @@ alarms and missed violations. fidelity compares the simulator with real servers.
 		Example: `  holdfast selftest gallery
   holdfast selftest vary --seeds 10000
   holdfast selftest fidelity holder-pause`,
-		RunE: func(c *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return usage("unknown command "+quote(args[0])+" of holdfast selftest", didYouMean(args[0], []string{"gallery", "vary", "fidelity"}), "holdfast selftest --help lists the commands")
-			}
-			return c.Help()
-		},
+		RunE: helpOnly,
 	}
 	c.AddCommand(newGalleryCmd(), newVaryCmd(), newFidelityCmd())
 	return c

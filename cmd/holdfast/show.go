@@ -18,15 +18,11 @@ func newShowCmd() *cobra.Command {
 		Args:      cobra.ExactArgs(1),
 		ValidArgs: append(scenarios.Names(), sweep.Names()...),
 		RunE: func(c *cobra.Command, args []string) error {
+			source := scenarios.Source
 			if slices.Contains(sweep.Names(), args[0]) {
-				src, err := sweep.Source(args[0])
-				if err != nil {
-					return defect(err)
-				}
-				_, err = c.OutOrStdout().Write(src)
-				return err
+				source = sweep.Source
 			}
-			src, err := scenarios.Source(args[0])
+			src, err := source(args[0])
 			if err != nil {
 				return notPlayed(err)
 			}
