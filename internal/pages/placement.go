@@ -11,14 +11,10 @@ import (
 
 	"github.com/holdfast-go/holdfast/faults"
 	"github.com/holdfast-go/holdfast/internal/english"
-	"github.com/holdfast-go/holdfast/internal/play"
 	"github.com/holdfast-go/holdfast/internal/search"
 	"github.com/holdfast-go/holdfast/internal/search/exhaustive"
 	"github.com/holdfast-go/holdfast/internal/suite"
-	"github.com/holdfast-go/holdfast/internal/version"
 	"github.com/holdfast-go/holdfast/reports/results"
-	"github.com/holdfast-go/holdfast/scenarios"
-	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
 
 type Placement struct {
@@ -151,9 +147,7 @@ func (r Placement) find(c exhaustive.Cause, drawn bool) find {
 func (r Placement) draw(f *find, title, source string) {
 	a := suite.Answer{Run: results.Run{Lock: r.Lock, World: "sim", Seed: exhaustive.Seed}}
 	j := suite.Job{File: "find.yaml", Source: source, Lock: r.Lock, Seed: exhaustive.Seed, Judge: true}
-	s, played := a.Play(j, func(run func()) { run() }, func(s *scenarios.Scenario, l *locks.Lock) (*play.Played, error) {
-		return play.Simulate(s, l, j.Seed, version.Holdfast)
-	})
+	s, played := a.Play(j, func(run func()) { run() }, j.Simulate)
 	if played == nil {
 		return
 	}

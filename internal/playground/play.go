@@ -12,13 +12,10 @@ import (
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/internal/input"
-	"github.com/holdfast-go/holdfast/internal/play"
 	"github.com/holdfast-go/holdfast/internal/suite"
 	"github.com/holdfast-go/holdfast/internal/version"
 	"github.com/holdfast-go/holdfast/reports"
 	"github.com/holdfast-go/holdfast/reports/results"
-	"github.com/holdfast-go/holdfast/scenarios"
-	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
 
 // Response is the answer to a visitor. HTML is a part of a page; every text in it is
@@ -154,11 +151,8 @@ func playKind(j suite.Job, a suite.Answer, g suite.Guard) suite.Answer {
 
 // playOrder returns nil if the chosen lock could not be played.
 func (p *plan) playOrder(o *order, j suite.Job, a *suite.Answer, g suite.Guard) (*outcome, error) {
-	player := func(s *scenarios.Scenario, l *locks.Lock) (*play.Played, error) {
-		return play.Simulate(s, l, j.Seed, version.Holdfast)
-	}
 	if len(o.Beside) == 0 {
-		_, played := a.Play(j, g, player)
+		_, played := a.Play(j, g, j.Simulate)
 		if played == nil || a.Defect != "" {
 			return nil, nil
 		}
@@ -178,7 +172,7 @@ func (p *plan) playOrder(o *order, j suite.Job, a *suite.Answer, g suite.Guard) 
 		other := j
 		other.Lock = lock
 		b := suite.Answer{Run: other.Run("sim")}
-		if _, played := b.Play(other, g, player); played != nil && survives(b.Run) {
+		if _, played := b.Play(other, g, other.Simulate); played != nil && survives(b.Run) {
 			response, err := p.respond([]drawn{{*o.Run, first}, {b.Run, played.History}})
 			return &outcome{Response: response}, err
 		}

@@ -90,10 +90,14 @@ func PlayJob(j Job, g Guard) Answer {
 
 // playRun plays, judges and stores one run.
 func playRun(j Job, a Answer, g Guard) Answer {
-	a.Play(j, g, func(s *scenarios.Scenario, l *locks.Lock) (*play.Played, error) {
-		return play.Simulate(s, l, j.Seed, version.Holdfast)
-	})
+	a.Play(j, g, j.Simulate)
 	return a
+}
+
+// Simulate is the player for [Answer.Play] that plays in virtual time, with the seed of
+// the job.
+func (j Job) Simulate(s *scenarios.Scenario, l *locks.Lock) (*play.Played, error) {
+	return play.Simulate(s, l, j.Seed, version.Holdfast)
 }
 
 // Give puts what a kind of job gives besides into the answer.

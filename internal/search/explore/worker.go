@@ -28,9 +28,7 @@ func init() {
 }
 
 func playObserved(j suite.Job, a suite.Answer, g suite.Guard) suite.Answer {
-	s, p := a.Play(j, g, func(s *scenarios.Scenario, l *locks.Lock) (*play.Played, error) {
-		return play.Simulate(s, l, j.Seed, version.Holdfast)
-	})
+	s, p := a.Play(j, g, j.Simulate)
 	if p != nil {
 		a.Give(Observe(s, p.History, a.Run.Verdicts))
 	}
