@@ -69,13 +69,13 @@ func (l *sessionLock) Observer(name, thread string) func(context.Context) (strin
 	if o, ok := l.Session.(locks.Observer); ok {
 		return o.Observer(name, thread)
 	}
-	return func(context.Context) (string, error) {
-		return "", errNamesNoHolder
-	}
+	return namesNoHolder
 }
 
-// errNamesNoHolder: the lock is no [locks.Observer].
-var errNamesNoHolder = fmt.Errorf("the lock does not tell who holds it: %w", errors.ErrUnsupported)
+// namesNoHolder is the observer of a lock that is no [locks.Observer].
+func namesNoHolder(context.Context) (string, error) {
+	return "", fmt.Errorf("the lock does not tell who holds it: %w", errors.ErrUnsupported)
+}
 
 func (l *sessionLock) Shutdown(ctx context.Context) error {
 	if s, ok := l.Session.(locks.Leaver); ok {

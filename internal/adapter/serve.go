@@ -225,9 +225,7 @@ func (s *server) observer(r request) func(context.Context) (string, error) {
 	}
 	l, ok := s.lock.(locks.Observer)
 	if !ok {
-		return func(context.Context) (string, error) {
-			return "", errNamesNoHolder
-		}
+		return namesNoHolder
 	}
 	s.observers[key] = l.Observer(r.Lock, r.Thread)
 	return s.observers[key]
