@@ -1,7 +1,6 @@
 package pages
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -345,5 +344,5 @@ func raw(e *history.Event) string {
 	if err != nil {
 		panic("pages: encode event: " + err.Error()) // it was read from JSON
 	}
-	return string(bytes.TrimSpace(line))
+	return string(line)
 }

@@ -1,8 +1,6 @@
 package pages
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 
 	"github.com/holdfast-go/holdfast/checker/history"
@@ -50,17 +48,11 @@ func (r *Replay) difference(storedHash string) string {
 		return text
 	}
 	for i, e := range r.State.Events {
-		if i >= len(r.stored.Events) || !sameEvent(e, r.stored.Events[i]) {
+		if i >= len(r.stored.Events) || raw(&e) != raw(&r.stored.Events[i]) {
 			return fmt.Sprintf("line %d is another", i+2)
 		}
 	}
 	return fmt.Sprintf("lines 2 to %d are the same, something after them is not", len(r.State.Events)+1)
-}
-
-func sameEvent(a, b history.Event) bool {
-	x, errX := json.Marshal(a)
-	y, errY := json.Marshal(b)
-	return errX == nil && errY == nil && bytes.Equal(x, y)
 }
 
 // seconds is a time of a run in its trace and its state: seconds, to the
