@@ -91,12 +91,12 @@ func (h *hunt) row() mutantRow {
 	for _, c := range h.ordered(h.unknown) {
 		m.Unknown = append(m.Unknown, c.String())
 	}
+	over := slices.DeleteFunc(slices.Clone(h.trials), func(t *huntTrial) bool { return !t.done() })
 	if len(m.Killers) > 0 {
 		m.Status = killed
-	} else if !slices.ContainsFunc(h.trials, func(t *huntTrial) bool { return !t.done() }) {
+	} else if len(over) == len(h.trials) {
 		m.Status = Survived
 	}
-	over := slices.DeleteFunc(slices.Clone(h.trials), func(t *huntTrial) bool { return !t.done() })
 	slices.SortStableFunc(over, func(a, b *huntTrial) int { // trials without a kill come last
 		if a.Killed != b.Killed {
 			return map[bool]int{true: -1, false: 1}[a.Killed]
@@ -105,12 +105,7 @@ func (h *hunt) row() mutantRow {
 	})
 	if n := len(over); n > 0 && over[midpoint(n)].Killed {
 		m.Seeds = over[midpoint(n)].Seeds
-		var hits []*huntTrial
-		for _, t := range over {
-			if t.Killed {
-				hits = append(hits, t)
-			}
-		}
+		hits := slices.DeleteFunc(over, func(t *huntTrial) bool { return !t.Killed })
 		m.VirtualMS = median(hits, func(t *huntTrial) float64 { return t.VirtualMS })
 		m.WallMS = median(hits, func(t *huntTrial) float64 { return t.WallMS })
 	}
