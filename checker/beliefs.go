@@ -14,8 +14,9 @@ import (
 // at the return of the acquire that raised its hold count from 0 to 1.
 type Belief struct {
 	Owner, Client, Lock string
-	Mode                history.Mode `json:",omitempty"`
-	From, To            int64
+	history.Share
+	Weight   int `json:"-"` // the part of the lock's capacity that it takes
+	From, To int64
 	// AcquireOp took the hold. EndOp is the operation that ended it, or 0.
 	AcquireOp, EndOp int64
 	// EndedBy is "release", "lost", "stopped", "crash" or "end". With "release", To is
@@ -52,7 +53,7 @@ func Beliefs(h *history.History) []Belief {
 type Overlap struct {
 	A, B     *Belief
 	From, To int64
-	Owners   int // how many hold the lock together at From
+	Taken    int // the weight of all who hold the lock together at From
 }
 
 // Overlaps yields every overlap of beliefs, which are in the order of their starts. The
@@ -64,8 +65,12 @@ func Overlaps(beliefs []Belief, claims history.Claims) iter.Seq[Overlap] {
 			b := &beliefs[i]
 			live[b.Lock] = append(slices.DeleteFunc(live[b.Lock], func(a *Belief) bool { return a.To <= b.From }), b)
 			until := crowdedUntil(b, live[b.Lock], claims)
+			taken := 0
 			for _, a := range live[b.Lock] {
-				o := Overlap{A: a, B: b, From: b.From, To: min(a.To, until), Owners: len(live[b.Lock])}
+				taken += a.Weight
+			}
+			for _, a := range live[b.Lock] {
+				o := Overlap{A: a, B: b, From: b.From, To: min(a.To, until), Taken: taken}
 				if a.Owner != b.Owner && o.From < o.To && !yield(o) {
 					return
 				}
@@ -77,14 +82,14 @@ func Overlaps(beliefs []Belief, claims history.Claims) iter.Seq[Overlap] {
 // crowdedUntil is when the lock has room again for the last of the beliefs that live at
 // its start. It is the start itself if the lock has room then.
 func crowdedUntil(b *Belief, live []*Belief, claims history.Claims) int64 {
-	weight := claims.Weight(b.Mode)
+	weight := b.Weight
 	if weight == claims.Capacity() {
 		return b.To // it has no room for anybody else
 	}
 	others := slices.DeleteFunc(slices.Clone(live), func(a *Belief) bool { return a.Owner == b.Owner })
 	slices.SortStableFunc(others, func(x, y *Belief) int { return cmp.Compare(y.To, x.To) }) // who stays longest first
 	for _, a := range others {
-		if weight += claims.Weight(a.Mode); weight > claims.Capacity() {
+		if weight += a.Weight; weight > claims.Capacity() {
 			return min(a.To, b.To)
 		}
 	}
@@ -135,9 +140,11 @@ func beliefsOf(t *index, k ownerLock, all []Belief) []Belief {
 	begin := func(o *op) {
 		cur = &Belief{
 			Owner: o.owner, Client: o.client, Lock: o.lock, From: o.ret, AcquireOp: o.id,
-			Mode: o.args.Mode, Token: o.res.Token, Lease: o.args.Lease, Renewed: o.args.Renewed,
+			Share: o.args.Share, Weight: t.weightOf(o), Token: o.res.Token, Lease: o.args.Lease, Renewed: o.args.Renewed,
 		}
-		count = max(o.res.Count, 1)
+		if count = 1; t.claims.Reentrant { // that of a semaphore has its permits
+			count = max(o.res.Count, 1)
+		}
 	}
 	finish := func(to int64, by string, endOp int64) {
 		if cur != nil {
@@ -252,15 +259,12 @@ func (v *believers) beliefAt(k ownerLock, when int64) *Belief {
 	return nil
 }
 
-// weight is the part of its lock that a belief takes.
-func (x *index) weight(b *Belief) int { return x.claims.Weight(b.Mode) }
-
 // nextBelief is the first belief of another owner on the lock of the ith one, after that
 // and before a time; or nil. The lock has no room for both.
 func (v *believers) nextBelief(i int, before int64) *Belief {
 	c := &v.beliefs[i]
 	for j := i + 1; j < len(v.beliefs) && v.beliefs[j].From < before; j++ {
-		if o := &v.beliefs[j]; o.Lock == c.Lock && o.Owner != c.Owner && v.weight(o)+v.weight(c) > v.claims.Capacity() {
+		if o := &v.beliefs[j]; o.Lock == c.Lock && o.Owner != c.Owner && o.Weight+c.Weight > v.claims.Capacity() {
 			return o
 		}
 	}

@@ -87,6 +87,50 @@ func TestHoldsAreWeighed(t *testing.T) {
 			4    c3 acquire lease=9000; 5 fail err=busy
 			600  c1 release; 601 ok
 			602  c2 release; 603 ok`, Linearizable, OutcomeOK, false, ""},
+		{"two of two permits, and one more", permits(2), `
+			0    c1 acquire lease=9000 permits=2; 1 ok count=2
+			2    c2 acquire lease=9000; 3 ok
+			600  c1 release permits=2; 601 ok
+			602  c2 release; 603 ok`, Exclusion, Violated, false, "during the lease of client-1/1 (2 permits)"},
+		{"two of three permits, and one more", permits(3), `
+			0    c1 acquire lease=9000 permits=2; 1 ok count=2
+			2    c2 acquire lease=9000; 3 ok
+			600  c1 release permits=2; 601 ok
+			602  c2 release; 603 ok`, Exclusion, OutcomeOK, false, ""},
+		{"refused two while one is free", permits(2), `
+			0    c1 acquire lease=9000; 1 ok
+			2    c2 acquire lease=9000 permits=2; 3 fail err=busy
+			600  c1 release; 601 ok`, Linearizable, OutcomeOK, false, ""},
+		{"refused two while two are free", permits(3), `
+			0    c1 acquire lease=9000; 1 ok
+			2    c2 acquire lease=9000 permits=2; 3 fail err=busy
+			600  c1 release; 601 ok`, Linearizable, Violated, false, ""},
+		{"who waits for two waits while one is free", permits(2), `
+			0     c1 acquire lease=60000; 1 ok
+			4     c2 acquire lease=60000 wait=-1 permits=2
+			29500 c1 release; 29501 ok
+			30000 c2 ok count=2
+			30001 c2 release permits=2; 30002 ok`, Progress, OutcomeOK, false, ""},
+		{"who waits for two sleeps while two are free", permits(3), `
+			0     c1 acquire lease=60000; 1 ok
+			4     c2 acquire lease=60000 wait=-1 permits=2
+			29500 c1 release; 29501 ok
+			30000 c2 ok count=2
+			30001 c2 release permits=2; 30002 ok`, Progress, Violated, false, "client-2/1 waited from"},
+		{"a release gives one of two permits back", permits(3), `
+			0    c1 acquire lease=9000 permits=2
+			1    server n1 EVAL by=c1 holder=c1 count=2 ttl=9000
+			2    c1 ok count=2
+			600  c1 release permits=2
+			601  server n1 EVAL by=c1 holder=c1 count=1 ttl=8400
+			602  c1 ok`, Errors, Violated, false, "the release of client-1/1 succeeded at 0.602 s; node-1 held the lock for it until"},
+		{"a server counts three permits of two", permits(3), `
+			0    c1 acquire lease=9000 permits=2
+			1    server n1 EVAL by=c1 holder=c1 count=3 ttl=9000
+			2    c1 ok count=2
+			600  c1 release permits=2
+			601  server n1 DEL by=c1
+			602  c1 ok`, Count, Violated, false, "node-1 counted 3 holds of client-1/1"},
 		{"a waiter sleeps although a permit is free", permits(2), `
 			0     c1 acquire lease=60000; 1 ok
 			2     c2 acquire lease=60000; 3 ok

@@ -66,6 +66,13 @@ func opIDs(ops ...*op) []int64 {
 
 func isAcquire(o *op) bool { return o.f == history.Acquire }
 
+// permits is the number of permits that an acquire asks for or a release gives back. For
+// any lock but a semaphore it is one hold.
+func (o *op) permits() int { return max(o.args.Permits, 1) }
+
+// weightOf is the part of the lock's capacity that an acquire asks for.
+func (x *index) weightOf(o *op) int { return x.claims.Weight(o.args.Share) }
+
 // isWriting reports whether an operation acquires a lock for its owner alone.
 func isWriting(o *op) bool { return isAcquire(o) && o.args.Mode != history.Shared }
 

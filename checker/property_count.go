@@ -57,9 +57,9 @@ func (b bounds) after(s step) bounds {
 		if c := s.o.res.Count; c > 0 {
 			return bounds{c, c}
 		}
-		return bounds{b.lo + 1, b.hi + 1}
+		return bounds{b.lo + s.o.permits(), b.hi + s.o.permits()}
 	case s.o.f == history.Acquire && (s.o.kind == history.Info || s.o.res.Error == history.ErrOther):
-		b.hi++
+		b.hi += s.o.permits()
 	case s.o.f == history.Release && s.o.kind == history.OK:
 		return bounds{s.o.res.Count, s.o.res.Count}
 	case s.o.f == history.Release && s.o.failed(history.ErrNotHeld):
@@ -67,7 +67,7 @@ func (b bounds) after(s step) bounds {
 	case s.o.f == history.Release && s.o.failed(history.ErrLost):
 		b.lo = 0
 	case s.o.f == history.Release:
-		b.lo = max(b.lo-1, 0)
+		b.lo = max(b.lo-s.o.permits(), 0)
 	}
 	return b
 }
@@ -83,9 +83,9 @@ func (l *lateRequests) add(c history.Terms, s step) {
 	}
 	switch s.o.f {
 	case history.Acquire:
-		l.acquires++
+		l.acquires += s.o.permits()
 	case history.Release:
-		l.releases++
+		l.releases += s.o.permits()
 	}
 }
 
@@ -105,14 +105,14 @@ func (j countJudge) countsOf(k ownerLock) Verdict {
 			wrong := false
 			switch s.o.f {
 			case history.Acquire: // a hold that was lost starts again at 1
-				wrong = c > b.hi+1+late.acquires || (c > 1 && c < b.lo+1-late.releases) || (c == 1 && b.lo > 0 && !j.mayHaveLost(k, before, s.o))
+				wrong = c > b.hi+s.o.permits()+late.acquires || (c > 1 && c < b.lo+1-late.releases) || (c == 1 && b.lo > 0 && !j.mayHaveLost(k, before, s.o))
 			case history.Release: // nothing held: for the other judges to say
-				wrong = b.hi > 0 && (c > b.hi-1+late.acquires || c < b.lo-1-late.releases)
+				wrong = b.hi > 0 && (c > b.hi-s.o.permits()+late.acquires || c < b.lo-s.o.permits()-late.releases)
 			case history.Inspect:
 				wrong = c > b.hi+late.acquires || (c < b.lo-late.releases && c > 0)
 			}
 			if wrong {
-				x := violation(s.t, opIDs(before, s.o), "the %s of %s at %s returned count %d; %s", s.o.f, k.owner, at(s.t), c, b.words(s.o.f))
+				x := violation(s.t, opIDs(before, s.o), "the %s of %s at %s returned count %d; %s", s.o.f, k.owner, at(s.t), c, b.words(s.o))
 				from := s.o.inv
 				if first != nil {
 					from = first.inv
@@ -129,12 +129,12 @@ func (j countJudge) countsOf(k ownerLock) Verdict {
 	return v
 }
 
-func (b bounds) words(f history.Func) string {
+func (b bounds) words(o *op) string {
 	switch n := b.hi; {
-	case f == history.Acquire && b.lo == b.hi:
-		return "it should have been " + strconv.Itoa(n+1)
-	case f == history.Release && b.lo == b.hi:
-		return "it should have been " + strconv.Itoa(n-1)
+	case o.f == history.Acquire && b.lo == b.hi:
+		return "it should have been " + strconv.Itoa(n+o.permits())
+	case o.f == history.Release && b.lo == b.hi:
+		return "it should have been " + strconv.Itoa(n-o.permits())
 	}
 	return "the owner can have had " + strconv.Itoa(b.lo) + " to " + strconv.Itoa(b.hi) + " holds before"
 }
@@ -180,11 +180,11 @@ func (j countJudge) judgeServerCounts(k ownerLock) Verdict {
 				// A releasing owner may hand the lock to a waiter that has left, until the server learns of it.
 				queued := j.claims.Fairness && s.o.args.Wait > 0 && s.o.res.Error == history.ErrBusy
 				if s.o.kind == history.Fail && (s.o.res.Error == history.ErrCanceled || queued) {
-					extra = 1
+					extra = s.o.permits()
 				}
 			case s.ret && s.o == open:
 				// The change and the return are simultaneous: it may belong to it.
-				extra = 1
+				extra = s.o.permits()
 			}
 			if n := b.after(s); s.o != nil && s.ret && s.o.f == history.Release && s.t == c.t {
 				b = bounds{n.lo, max(n.hi, b.hi)}
@@ -201,7 +201,7 @@ func (j countJudge) judgeServerCounts(k ownerLock) Verdict {
 		}
 		allowed := b.hi + extra + late[c.Node]
 		if open != nil {
-			allowed++
+			allowed += open.permits()
 		}
 		if c.Count > allowed && j.claims.Nodes > 1 {
 			// The others may have made the hold and ended it meanwhile.
@@ -243,7 +243,7 @@ func (t *trace) lateAcquires(k ownerLock, c *change, before int64) (n int) {
 			break
 		}
 		if o.f == history.Acquire && !o.granted() && o.ret < c.t && o.ret >= since {
-			n++
+			n += o.permits()
 		}
 	}
 	return n
@@ -261,7 +261,7 @@ func mostAsked(steps []step, from, to int64) int {
 		if s.t >= from {
 			asked := b.hi
 			if s.o != nil && s.o.f == history.Acquire && s.ret {
-				asked++
+				asked += s.o.permits()
 			}
 			most = max(most, asked)
 		}

@@ -133,9 +133,9 @@ func (j errorsJudge) calledBy(o *op, when int64) bool {
 }
 
 // mayHaveAnother reports whether the owner of a release may have one more permit of a
-// semaphore, by an acquire without an answer. The release does not end that one.
+// semaphore, by an operation without an answer. The release does not end that one.
 func (j errorsJudge) mayHaveAnother(release *op) bool {
-	return j.claims.Permits > 1 && release.own.ops.last(release.inv, func(o *op) bool { return o.f == history.Acquire && o.unclear() }) != nil
+	return j.claims.Permits > 1 && release.own.ops.last(release.inv, func(o *op) bool { return o != release && o.unclear() }) != nil
 }
 
 // hadNoEffect checks that a successful release has ended the hold. When it
@@ -159,7 +159,7 @@ func (j errorsJudge) hadNoEffect(o *op) Verdict {
 		v = earlier(v, inherently(x, j.whyHoldSetBack(k, o.inv, until)))
 	}
 	for s := range o.own.heldAt(o.ret, o.ret) {
-		if s.replica || s.led > o.ret || s.from >= o.inv || s.to <= o.ret+j.allow.rounding || !j.stillAnswers(s.group, 0, o.ret) {
+		if s.replica || s.led > o.ret || s.since >= o.inv || s.to <= o.ret+j.allow.rounding || !j.stillAnswers(s.group, 0, o.ret) {
 			continue
 		}
 		left := j.notReleased(o, s)

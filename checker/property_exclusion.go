@@ -51,7 +51,7 @@ type contradiction struct {
 }
 
 // room is the number of owners who may have an exclusive hold at once.
-func (t *trace) room() int { return t.claims.Capacity() / t.claims.Weight("") }
+func (t *trace) room() int { return t.claims.Capacity() / t.claims.Weight(history.Share{}) }
 
 // manyQuorums says that the servers let in more owners than the lock has room for, without any
 // fault; "" if they do not. Each has room for as many, and an owner needs a place on Quorum.
@@ -123,7 +123,7 @@ func (t *trace) judgeCrowd(crowd []Overlap) []*contradiction {
 	var all, together []*contradiction
 	for _, o := range crowd {
 		p := t.judgeOverlap(o)
-		if t.weight(o.A)+t.weight(o.B) > t.claims.Capacity() {
+		if o.A.Weight+o.B.Weight > t.claims.Capacity() {
 			all = append(all, p)
 		} else {
 			together = append(together, p)
@@ -131,14 +131,14 @@ func (t *trace) judgeCrowd(crowd []Overlap) []*contradiction {
 	}
 	slices.SortStableFunc(together, func(p, q *contradiction) int { return q.badness() - p.badness() })
 	b := crowd[0].B
-	weight := t.weight(b)
+	weight := b.Weight
 	var with []*Belief
 	for _, p := range together {
 		other := p.first
 		if other == b {
 			other = p.second
 		}
-		if weight += t.weight(other); weight > t.claims.Capacity() {
+		if weight += other.Weight; weight > t.claims.Capacity() {
 			p.others = with
 			return append(all, p)
 		}
@@ -240,7 +240,7 @@ func (t *trace) blameOf(k ownerLock, when int64) blame {
 
 func (p *contradiction) verdict(t *trace) Verdict {
 	a, b := p.first, p.second
-	first, second := t.claims.NameOwner(a.Mode, a.Owner), t.claims.NameOwner(b.Mode, b.Owner)
+	first, second := t.claims.NameOwner(a.Share, a.Owner), t.claims.NameOwner(b.Share, b.Owner)
 	var words string
 	switch p.class {
 	case ContractBroken:
@@ -262,7 +262,7 @@ func (p *contradiction) verdict(t *trace) Verdict {
 	if len(p.others) > 0 {
 		names := make([]string, len(p.others))
 		for i, x := range p.others {
-			names[i], ops = x.Owner, append(ops, t.op(x.AcquireOp))
+			names[i], ops = t.claims.NameOwner(x.Share, x.Owner), append(ops, t.op(x.AcquireOp))
 		}
 		both = fmt.Sprintf("with %s, %d owners of %s", strings.Join(names, " and "), len(names)+2, english.Count(t.claims.Capacity(), "permit"))
 	}

@@ -75,7 +75,7 @@ func (j fairnessJudge) judge() Verdict {
 				continue
 			}
 			v = earlier(v, inherently(violation(b.ret, opIDs(a, b), "%s was granted the lock at %s before %s, which had waited since %s, longer than it",
-				j.claims.NameOwner(b.args.Mode, b.owner), at(b.ret), j.claims.NameOwner(a.args.Mode, a.owner), at(a.inv)), j.queuesApart(a, b)))
+				j.claims.NameOwner(b.args.Share, b.owner), at(b.ret), j.claims.NameOwner(a.args.Share, a.owner), at(a.inv)), j.queuesApart(a, b)))
 		}
 	}
 	return v

@@ -179,7 +179,7 @@ func countKnownAfter(o *op) bool {
 func lockOpOf(o *op, claim history.Terms, owner int32, crashed bool) (l linear.Op, known bool) {
 	l = linear.Op{
 		ID: o.id, Owner: owner, Call: o.call, Return: o.back, Asked: o.inv, Lease: min(leaseUnder(claim, o), linear.Forever),
-		Weight: int32(claim.Weight(o.args.Mode)), Renewed: o.args.Renewed, Count: int32(o.res.Count), Crashed: crashed && o.open(),
+		Weight: int32(claim.Weight(o.args.Share)), Renewed: o.args.Renewed, Count: int32(o.res.Count), Crashed: crashed && o.open(),
 	}
 	known = true
 	switch o.f {

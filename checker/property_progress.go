@@ -46,7 +46,7 @@ func (j progressJudge) judge() Verdict {
 	}
 	waits := map[waitersKey]*waiting{}
 	waitOf := func(o *op) *waiting {
-		k := waitersKey{o.lock, j.claims.Weight(o.args.Mode)}
+		k := waitersKey{o.lock, j.weightOf(o)}
 		if waits[k] == nil {
 			waits[k] = j.waitersOf(k.lock, k.weight)
 		}
@@ -121,7 +121,7 @@ type waiting struct {
 	believed busyTimes  // when owners believed that they held the lock, and it had no room
 	taken    busyTimes  // when too few servers were free
 	lease    int64      // the longest that was asked for
-	queued   [][2]int64 // when writers waited behind whom they wait, too
+	queued   [][2]int64 // when heavier ones waited behind whom they wait, too
 	// within is taken, by client, with the servers out of its reach as taken ones;
 	// nil for a client that reaches all.
 	within map[string]*busyTimes
@@ -134,14 +134,14 @@ func (j progressJudge) waitersOf(lock string, weight int) *waiting {
 		edges = append(edges, edge{from, "", takes}, edge{to, "", -takes})
 	}
 	for _, i := range j.ended[lock] {
-		believe(j.beliefs[i].From, j.mayHoldUntil(&j.beliefs[i]), j.weight(&j.beliefs[i]))
+		believe(j.beliefs[i].From, j.mayHoldUntil(&j.beliefs[i]), j.beliefs[i].Weight)
 	}
 	for _, o := range j.byLock[lock] {
 		if when, crashed := j.crashed[o.client]; crashed && o.f == history.Acquire && o.open() {
-			believe(when, when, j.claims.Weight(o.args.Mode)) // it may have been granted, and leave a lease of its own
+			believe(when, when, j.weightOf(o)) // it may have been granted, and leave a lease of its own
 		}
 		if granted, missed := j.missedGrant(o); missed {
-			believe(granted, o.ret, j.claims.Weight(o.args.Mode))
+			believe(granted, o.ret, j.weightOf(o))
 		}
 		if o.f == history.Acquire {
 			w.lease = max(w.lease, o.args.Lease)
@@ -156,7 +156,7 @@ func (j progressJudge) waitersOf(lock string, weight int) *waiting {
 		w.lease = j.claims.Session
 	}
 	for _, o := range j.byLock[lock] {
-		if j.claims.PrefersWriters && weight < j.claims.Capacity() && isWriting(o) {
+		if (j.claims.PrefersWriters || j.claims.Fairness) && isAcquire(o) && j.weightOf(o) > weight {
 			w.queued = append(w.queued, [2]int64{o.inv, j.leftQueue(o, w.lease)})
 		}
 	}

@@ -43,7 +43,7 @@ func (j progressJudge) withinReach(o *op, w *waiting) *busyTimes {
 	within, known := w.within[o.client]
 	if !known {
 		if cuts := j.timesUnreachable(o.client); len(cuts) > 0 {
-			times := merged(append(j.timesTaken(o.lock, j.claims.Weight(o.args.Mode), cuts), w.queued...))
+			times := merged(append(j.timesTaken(o.lock, j.weightOf(o), cuts), w.queued...))
 			within = &times
 		}
 		w.within[o.client] = within
@@ -134,11 +134,11 @@ func (j progressJudge) timesWithoutRoom(edges []edge, weight, spare int) [][2]in
 // weightOnServer is the weight of the hold of a span. One of an unknown owner takes as
 // much as a hold can.
 func (j progressJudge) weightOnServer(s *span) int {
-	var mode history.Mode
-	if o := j.grantOf(s.holder, s.lock, s.from); o != nil && j.claims.ReadWrite {
-		mode = o.args.Mode
+	var share history.Share
+	if o := j.grantOf(s.holder, s.lock, s.from); o != nil {
+		share.Mode = o.args.Mode
 	}
-	return s.permits * j.claims.Weight(mode)
+	return s.permits * j.claims.Weight(share)
 }
 
 // countsUntil is when a hold on a server starts to count. Without a fault, a lock that was

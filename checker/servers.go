@@ -64,6 +64,7 @@ type span struct {
 	replica           bool
 	holder            string
 	from, to          int64
+	since             int64 // from, or that of the first of these in which permits came and went
 	led               int64 // since when the server is known to be a primary
 	permits           int   // the holder's, of a semaphore; otherwise 1
 }
@@ -223,7 +224,7 @@ func (g *serverLog) indexSpans() {
 		if g.clockFault(c.group, g.endTime) {
 			h.expires = never
 		}
-		led := c.t
+		led, since := c.t, c.t
 		if h.span >= 0 {
 			s := &g.spans[h.span]
 			if s.replica && c.Role != "replica" {
@@ -232,11 +233,11 @@ func (g *serverLog) indexSpans() {
 			if s.permits == g.permits(c) {
 				continue
 			}
-			led = s.led
+			led, since = s.led, s.since
 			closeAt(h, c.t)
 		}
 		h.span = len(g.spans)
-		g.spans = append(g.spans, span{c.lock, c.Node, c.group, c.Role == "replica", c.holder, c.t, never, led, g.permits(c)})
+		g.spans = append(g.spans, span{c.lock, c.Node, c.group, c.Role == "replica", c.holder, c.t, never, since, led, g.permits(c)})
 	}
 	for _, h := range places {
 		closeAt(h, never)

@@ -131,7 +131,7 @@ func story(t testing.TB, h history.Header, text string) *history.History {
 					wait = -1
 				}
 				_, renewed := opts["renewed"]
-				e.Args = &history.Args{Mode: history.Mode(opts["mode"]), Lease: num("lease"), Wait: wait, Renewed: renewed, Value: raw("value"), Base: raw("base"), Token: uint64(raw("token"))}
+				e.Args = &history.Args{Share: history.Share{Mode: history.Mode(opts["mode"]), Permits: int(raw("permits"))}, Lease: num("lease"), Wait: wait, Renewed: renewed, Value: raw("value"), Base: raw("base"), Token: uint64(raw("token"))}
 				open[e.Owner] = &e
 			case "ok", "fail", "info":
 				inv := open[e.Owner]

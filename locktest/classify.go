@@ -16,9 +16,10 @@ import (
 // classified is a locker whose errors have the classes of package lock.
 // It implements [lock.Locker].
 type classified struct {
-	of   lock.Locker
-	lock *Lock
-	c    *Client
+	of      lock.Locker
+	lock    *Lock
+	c       *Client
+	permits int // that each acquire takes of a semaphore; 0 is 1
 }
 
 func (c *classified) Lock(ctx context.Context, opts ...lock.AcquireOption) (lock.Grant, error) {
@@ -38,7 +39,7 @@ func (c *classified) completed(g lock.Grant, opts []lock.AcquireOption) lock.Gra
 	claims := c.lock.Claims
 	g.Until = c.c.trueTime(g.Until)
 	if !claims.Reentrant {
-		g.Count = 1
+		g.Count = max(c.permits, 1)
 	}
 	if claims.Lease && g.Lease == 0 {
 		g.Lease = lock.NewAcquire(opts).Lease

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/lock"
 )
 
@@ -32,6 +33,11 @@ type Funcs struct {
 	AcquireShared    func(ctx context.Context) error
 	AcquireSharedFor func(ctx context.Context, lease time.Duration) error
 	ReleaseShared    func(ctx context.Context) error
+	// AcquirePermits, AcquirePermitsFor and ReleasePermits take n permits of a semaphore at
+	// once, all of them or none, and give them back; Claims.Weighted requires them.
+	AcquirePermits    func(ctx context.Context, n int) error
+	AcquirePermitsFor func(ctx context.Context, n int, lease time.Duration) error
+	ReleasePermits    func(ctx context.Context, n int) error
 	// Extend makes the hold last for a lease from now on; Claims.Extends requires
 	// it. An error that is Lock.NotHeld or Lock.Lost means that the hold is gone,
 	// and any other that it lasts as long as before, or longer. The lease is
@@ -95,12 +101,18 @@ func (f *Funcs) acquire(ctx context.Context, lease time.Duration) (lock.Grant, e
 	return f.granted(err)
 }
 
-// shared is the view of a reader.
-func (f *Funcs) shared() *Funcs {
-	return &Funcs{
+// of is the view of an owner that takes a share: of a reader, or of several permits.
+func (f *Funcs) of(share history.Share) *Funcs {
+	view := &Funcs{
 		Acquire: f.AcquireShared, AcquireFor: f.AcquireSharedFor, Release: f.ReleaseShared,
 		Extend: f.Extend, LostSign: f.LostSign, Until: f.Until,
 	}
+	if n := share.Permits; n > 1 {
+		view.Acquire = func(ctx context.Context) error { return f.AcquirePermits(ctx, n) }
+		view.AcquireFor = func(ctx context.Context, lease time.Duration) error { return f.AcquirePermitsFor(ctx, n, lease) }
+		view.Release = func(ctx context.Context) error { return f.ReleasePermits(ctx, n) }
+	}
+	return view
 }
 
 // granted is the result of an acquire.

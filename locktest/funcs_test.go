@@ -35,7 +35,7 @@ func TestFuncsCountHoldsAfterAnError(t *testing.T) {
 				return err
 			},
 		}
-		l := &classified{f, &Lock{Claims: Claims{Reentrant: true}, Lost: gone}, &Client{Lease: time.Second}}
+		l := &classified{f, &Lock{Claims: Claims{Reentrant: true}, Lost: gone}, &Client{Lease: time.Second}, 0}
 		for range 2 {
 			if _, err := l.TryLock(t.Context()); err != nil {
 				t.Fatal(err)
@@ -56,7 +56,7 @@ func TestGrantsNameTheirLease(t *testing.T) {
 		Acquire:    func(context.Context) error { return nil },
 		AcquireFor: func(context.Context, time.Duration) error { return nil },
 	}
-	l := &classified{f, &Lock{Claims: Claims{Lease: true, Explicit: true, Renewal: true}}, &Client{Lease: time.Second}}
+	l := &classified{f, &Lock{Claims: Claims{Lease: true, Explicit: true, Renewal: true}}, &Client{Lease: time.Second}, 0}
 	if g, _ := l.Lock(t.Context()); g.Lease != time.Second || !g.Renewed {
 		t.Errorf("without a lease of its own: %+v", g)
 	}

@@ -288,17 +288,17 @@ func (s session) Locker(name, thread string) lock.Locker {
 	if f, ok := l.(*Funcs); ok {
 		f.once = !s.lock.Claims.Waits
 	}
-	return &classified{l, s.lock, s.c}
+	return &classified{l, s.lock, s.c, 0}
 }
 
-func (s session) SharedLocker(name, thread string) lock.Locker {
+func (s session) ShareLocker(name, thread string, share history.Share) lock.Locker {
 	l := s.make(name, thread)
 	if f, ok := l.(*Funcs); ok {
-		f = f.shared()
+		f = f.of(share)
 		f.once = !s.lock.Claims.Waits
 		l = f
 	}
-	return &classified{l, s.lock, s.c}
+	return &classified{l, s.lock, s.c, share.Permits}
 }
 
 // Observer implements [locks.Observer].
@@ -307,7 +307,7 @@ func (s session) Observer(name, thread string) func(context.Context) (string, er
 	if !ok || f.Holder == nil {
 		return func(context.Context) (string, error) { return "", errors.ErrUnsupported }
 	}
-	c := &classified{f, s.lock, s.c}
+	c := &classified{f, s.lock, s.c, 0}
 	return func(ctx context.Context) (string, error) {
 		owner, err := f.Holder(ctx)
 		return owner, c.class(ctx, err)

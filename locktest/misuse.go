@@ -52,8 +52,8 @@ func (l *Lock) unusable(v lock.Locker) string {
 	if v == nil || ok && f == nil {
 		return "New, or Session.Locker, returned nil in the place of a lock: " + hint
 	}
-	if !ok && (l.Claims.ReadWrite || l.Claims.Observes) {
-		return "New, or Session.Locker, must return a *locktest.Funcs, because of Claims.ReadWrite or Claims.Observes"
+	if !ok && (l.Claims.ReadWrite || l.Claims.Weighted || l.Claims.Observes) {
+		return "New, or Session.Locker, must return a *locktest.Funcs, because of Claims.ReadWrite, Claims.Weighted or Claims.Observes"
 	}
 	if !ok {
 		return ""
@@ -72,6 +72,9 @@ func (l *Lock) unusable(v lock.Locker) string {
 		{"AcquireShared, because of Claims.ReadWrite", f.AcquireShared != nil, l.Claims.ReadWrite},
 		{"ReleaseShared, because of Claims.ReadWrite", f.ReleaseShared != nil, l.Claims.ReadWrite},
 		{"AcquireSharedFor, because of Claims.ReadWrite and Claims.Explicit", f.AcquireSharedFor != nil, l.Claims.ReadWrite && l.Claims.Explicit},
+		{"AcquirePermits, because of Claims.Weighted", f.AcquirePermits != nil, l.Claims.Weighted},
+		{"ReleasePermits, because of Claims.Weighted", f.ReleasePermits != nil, l.Claims.Weighted},
+		{"AcquirePermitsFor, because of Claims.Weighted and Claims.Explicit", f.AcquirePermitsFor != nil, l.Claims.Weighted && l.Claims.Explicit},
 	} {
 		if needs.by && !needs.set {
 			example := hint

@@ -246,6 +246,13 @@ var outsiders = []struct {
 		{"clears", "exclusion", "contention", ""},
 		{"gives-back-the-oldest", "errors", "contention", ""},
 	}},
+	{weightedLock, []mistake{
+		{"counts-members", "exclusion", "several-permits", ""},
+		{"gives-one-back", "errors", "several-permits", ""},
+		{"one-fewer", "linearizable", "contention", ""},
+		{"one-more", "exclusion", "several-permits", ""},
+		{"takes-a-part", "count", "several-permits", ""},
+	}},
 	{readersLock, []mistake{
 		{"always-left", "errors", "late-release", ""},
 		{"callers-context", "errors", "cancelled-release", ""},

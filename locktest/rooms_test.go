@@ -2,6 +2,7 @@ package locktest
 
 import (
 	"context"
+	"strconv"
 	"strings"
 	"time"
 
@@ -19,6 +20,22 @@ func twoPermitsLock(mistake string) Lock {
 	l.Open = onItsOwn(func(c *Client, on []*redis.Client, name, owner string) lock.Locker {
 		m := &room.Room{Redis: on[0], Name: name, Owner: owner, Lease: c.Lease, Capacity: permits, Mistake: mistake}
 		return &Funcs{Acquire: func(ctx context.Context) error { return m.Enter(ctx, 1) }, Release: m.Leave, Until: m.Until}
+	})
+	return l
+}
+
+// weightedLock is a semaphore of three permits whose acquires can take several, right but
+// for a mistake.
+func weightedLock(mistake string) Lock {
+	const permits = 3
+	l := roomLock(mistake)
+	l.Name, l.Claims.Permits, l.Claims.Weighted = "weighted", permits, true
+	l.Open = onItsOwn(func(c *Client, on []*redis.Client, name, owner string) lock.Locker {
+		m := &room.Room{Redis: on[0], Name: name, Owner: owner, Lease: c.Lease, Capacity: permits, Mistake: mistake}
+		return &Funcs{
+			Acquire: func(ctx context.Context) error { return m.Enter(ctx, 1) }, Release: m.Leave, Until: m.Until,
+			AcquirePermits: m.Enter, ReleasePermits: func(ctx context.Context, _ int) error { return m.Leave(ctx) },
+		}
 	})
 	return l
 }
@@ -73,9 +90,12 @@ func roomLock(mistake string) Lock {
 		Busy: room.ErrFull, NotHeld: room.ErrNotHeld, Classify: unclear(room.ErrUnclear),
 		Holders: func(v View) (holds []Hold) {
 			for _, member := range v.Items(v.Name) {
-				_, attempt, _ := strings.Cut(member, ":")
+				weight, attempt, _ := strings.Cut(member, ":")
 				owner, _, _ := strings.Cut(attempt, "#")
 				hold := Hold{Owner: owner, End: time.UnixMilli(int64(v.Score(v.Name, member)))}
+				if n, _ := strconv.Atoi(weight); n <= 3 { // a writer weighs more, and has one hold
+					hold.Count = n
+				}
 				if mistake == "shared-lease" {
 					hold.End = v.End(v.Name)
 				}

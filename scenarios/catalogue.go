@@ -44,6 +44,7 @@ var catalogueNames = []string{
 	"last-waiter-dies",
 	"newcomer-after-expiry",
 	"neighbour-dies",
+	"several-permits",
 	"late-take-over",
 	"slow-holder",
 	"long-hold",

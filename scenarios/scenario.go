@@ -97,6 +97,9 @@ type Workload struct {
 	// Owners is the number of concurrent owners of each client, on one lock
 	// handle; default 1.
 	Owners int `yaml:"owners" json:"owners,omitempty"`
+	// Permits is the largest number of permits that an acquire of a weighted lock takes.
+	// Owners take from 1 to so many, in turn. The default is 1.
+	Permits int `yaml:"permits" json:"permits,omitempty"`
 	// Alone gives a client no more owners than Owners, also where the lock has room for
 	// several. In a lock for readers and writers, the last client writes, and others read.
 	Alone bool `yaml:"alone" json:"alone,omitempty"`

@@ -61,6 +61,8 @@ func (s *Scenario) thirdPartyCanDo(l *locks.Lock) (ok bool, reason string) {
 		return false, lacks("cancels")
 	case s.Has(touchesSubscribersAlone) && !d.Claims.Messages:
 		return false, lacks("messages")
+	case s.Workload.Permits > 1 && !d.Claims.Weighted:
+		return false, lacks("weighted")
 	case s.closes() && !d.Claims.Closes:
 		return false, lacks("closes")
 	case s.explicit() && d.Claims.Lease && !d.Claims.Explicit && (d.Claims.Renewal || !s.extends()):

@@ -13,6 +13,7 @@ import (
 	"go.etcd.io/etcd/client/v3/concurrency"
 	"go.uber.org/zap"
 
+	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/internal/adapter"
 	"github.com/holdfast-go/holdfast/lock"
 )
@@ -97,8 +98,8 @@ func (m *mutexes) Locker(name, thread string) (lock.Locker, error) {
 	return m.newOwner(name, thread, false), nil
 }
 
-// SharedLocker is [mutexes.Locker] for a reader.
-func (m *mutexes) SharedLocker(name, thread string) lock.Locker {
+// ShareLocker is [mutexes.Locker] for a reader.
+func (m *mutexes) ShareLocker(name, thread string, _ history.Share) lock.Locker {
 	return m.newOwner(name, thread, true)
 }
 

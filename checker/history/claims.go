@@ -22,6 +22,7 @@ type Claims struct {
 	ReadWrite bool `json:"read_write,omitempty"` // readers share the lock, and a writer has it alone
 
 	PrefersWriters bool `json:"prefers_writers,omitempty"` // a reader who comes while a writer waits, waits behind it
+	Weighted       bool `json:"weighted,omitempty"`        // an acquire of a semaphore can take several permits, all of them or none
 
 	// Permits is the number of holds at once of a semaphore; 0 is 1, for a mutex.
 	Permits int `json:"permits,omitempty"`
@@ -92,6 +93,8 @@ func (c Claims) Conflict() string {
 		return `"fairness" among readers and writers has no one order; claim "prefers_writers" if readers wait behind writers, or neither`
 	case c.PrefersWriters && !c.ReadWrite:
 		return `"prefers_writers" is a claim of a lock with "read_write"`
+	case c.Weighted && c.Permits < 2:
+		return `"weighted" is a claim of a lock with several "permits"`
 	case c.Observes && c.Capacity() > 1:
 		return `"observes" is a claim of a lock with one holder`
 	}
@@ -107,21 +110,23 @@ func (c Claims) Capacity() int {
 	return max(c.Permits, 1)
 }
 
-// Weight is the part of the capacity that a hold takes in a mode.
-func (c Claims) Weight(mode Mode) int {
-	if c.ReadWrite && mode != Shared {
+// Weight is the part of the capacity that a hold takes.
+func (c Claims) Weight(s Share) int {
+	if c.ReadWrite && s.Mode != Shared {
 		return everything
 	}
-	return 1
+	return max(s.Permits, 1)
 }
 
-// NameOwner says of an owner of a lock for readers and writers which of them it is. Other
-// owners keep their name.
-func (c Claims) NameOwner(mode Mode, owner string) string {
+// NameOwner names an owner together with its share. A reader and a writer have that word
+// before the name, and an owner of several permits has their number behind it.
+func (c Claims) NameOwner(s Share, owner string) string {
 	switch {
+	case s.Permits > 1:
+		return fmt.Sprintf("%s (%d permits)", owner, s.Permits)
 	case !c.ReadWrite:
 		return owner
-	case mode == Shared:
+	case s.Mode == Shared:
 		return "reader " + owner
 	}
 	return "writer " + owner

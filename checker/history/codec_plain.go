@@ -96,6 +96,8 @@ func (p *plainReader) readArgs(a *Args) bool {
 			return 5, p.uint(&a.Token)
 		case "mode":
 			return 6, p.text((*string)(&a.Mode))
+		case "permits":
+			return 7, p.count(&a.Permits)
 		}
 		return 0, false
 	})

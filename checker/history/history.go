@@ -170,10 +170,15 @@ type Mode string
 // Shared is the mode of a reader.
 const Shared Mode = "shared"
 
+// Share is the part of a lock that an acquire takes and its release gives back.
+type Share struct {
+	Mode    Mode `json:"mode,omitempty"`
+	Permits int  `json:"permits,omitempty"` // of a semaphore; 0 is 1
+}
+
 // Args are the arguments of an operation. Durations are in nanoseconds.
 type Args struct {
-	// Mode is that of an acquire.
-	Mode Mode `json:"mode,omitempty"`
+	Share // of an acquire, and of a release that gives several permits back
 	// Lease is the requested lease of an acquire or an extension; 0 if the lock
 	// has none.
 	Lease int64 `json:"lease,omitempty"`
@@ -205,7 +210,7 @@ const (
 
 // Result is the result of an operation.
 type Result struct {
-	Count   int    `json:"count,omitempty"`   // acquire, release, inspect: holds of this owner now
+	Count   int    `json:"count,omitempty"`   // acquire, release, inspect: holds of this owner now, or its permits
 	Token   uint64 `json:"token,omitempty"`   // acquire: fencing token, 0 for none
 	Until   int64  `json:"until,omitempty"`   // acquire: end of the validity that the grant names, 0 for none
 	Holder  string `json:"holder,omitempty"`  // observe: the owner that the lock named, "" for a free lock

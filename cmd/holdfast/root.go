@@ -48,8 +48,8 @@ virtual time, and a seed gives the same history every time.`,
 	return root
 }
 
-// helpOnly runs a command that only has others below it: it prints the help, and refuses
-// the name of a command that is none of them.
+// helpOnly runs a command that only has others below it. It prints the help, and refuses
+// a name that none of them has.
 func helpOnly(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return c.Help()

@@ -10,6 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/lock"
 	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
@@ -60,8 +61,8 @@ func (l *sessionLock) Locker(name, thread string) (lock.Locker, error) {
 	return l.Session.Locker(name, thread), nil
 }
 
-func (l *sessionLock) SharedLocker(name, thread string) lock.Locker {
-	return l.Session.(locks.Sharer).SharedLocker(name, thread)
+func (l *sessionLock) ShareLocker(name, thread string, share history.Share) lock.Locker {
+	return l.Session.(locks.Sharer).ShareLocker(name, thread, share)
 }
 
 // Observer implements [locks.Observer], where the lock does.

@@ -16,7 +16,7 @@ import (
 type Locker struct {
 	c            *Conversation
 	name, thread string
-	mode         history.Mode
+	share        history.Share
 	holds        *holds
 }
 
@@ -38,10 +38,10 @@ func (c *Conversation) Locker(name, thread string) *Locker {
 	return &Locker{c: c, name: name, thread: thread, holds: c.owners[key]}
 }
 
-// SharedLocker is [Conversation.Locker] for a reader.
-func (c *Conversation) SharedLocker(name, thread string) *Locker {
+// ShareLocker is [Conversation.Locker] for an owner that takes this share of the lock.
+func (c *Conversation) ShareLocker(name, thread string, share history.Share) *Locker {
 	l := c.Locker(name, thread)
-	l.mode = history.Shared
+	l.share = share
 	return l
 }
 
@@ -127,6 +127,6 @@ func (l *Locker) Settle(ctx context.Context) error {
 }
 
 func (l *Locker) operate(ctx context.Context, r request) (reply, error) {
-	r.Lock, r.Thread, r.Mode = l.name, l.thread, l.mode
+	r.Lock, r.Thread, r.Share = l.name, l.thread, l.share
 	return l.c.operate(ctx, r, l.holds)
 }

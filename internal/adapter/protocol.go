@@ -81,8 +81,9 @@ type request struct {
 	Hello  *Hello `json:"hello,omitempty"`
 	Lock   string `json:"lock,omitempty"`
 	Thread string `json:"thread,omitempty"`
-	// Mode is "shared" for a thread that reads, of a lock for readers and writers.
-	Mode history.Mode `json:"mode,omitempty"`
+	// Share is that of the thread. "mode" is "shared" for one that reads. "permits" are those
+	// that an acquire takes of a semaphore and a release gives back.
+	history.Share
 	// WaitNS is the time for which an acquire waits: 0 tries once, below 0 is for ever.
 	WaitNS int64 `json:"wait_ns,omitempty"`
 	// LeaseNS is the lease that is asked for, 0 for the lock's default.

@@ -249,14 +249,14 @@ func (s *server) owner(r request) (*owner, error) {
 }
 
 func (s *server) locker(r request) (lock.Locker, error) {
-	if r.Mode != history.Shared {
+	if r.Share == (history.Share{}) {
 		return s.lock.Locker(r.Lock, r.Thread)
 	}
 	l, ok := s.lock.(locks.Sharer)
 	if !ok {
-		return nil, fmt.Errorf("the lock has no readers: %w", errors.ErrUnsupported)
+		return nil, fmt.Errorf("the lock has neither readers nor acquires of several permits: %w", errors.ErrUnsupported)
 	}
-	return l.SharedLocker(r.Lock, r.Thread), nil
+	return l.ShareLocker(r.Lock, r.Thread, r.Share), nil
 }
 
 // finish closes all there is, and says which goroutines are left.

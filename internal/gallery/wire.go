@@ -23,7 +23,7 @@ const (
 // scriptNames are the scripts whose edits mutants.yaml has, by its names for them.
 var scriptNames = map[string]string{
 	"acquire": acquireScript, "release": releaseScript, "take-back": releaseScript, "renew": renewScript, FairQueue: FairQueue,
-	"delete": "-- Deletes the lock if the owner", "permit-enter": "ARGV[3] how many there are", "permit-leave": "-- time in ms; without it",
+	"delete": "-- Deletes the lock if the owner", "permit-enter": "how many of them to take", "permit-leave": "-- many they are, ARGV[3]",
 	"read-write-enter": "ARGV[3] its mode", "read-write-leave": "lease; ARGV[1] a hold.",
 }
 

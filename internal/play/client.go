@@ -62,7 +62,10 @@ func (r *Run) NewClient(n int, p *faults.Process, s locks.Session, stocks map[st
 		}
 		t := &thread{Client: c, number: i + 1, rng: rng}
 		if reads := i%places == 1 || c.work.Alone && n < r.Scenario.Topology.Clients; reads && r.Lock.Claims.ReadWrite {
-			t.mode = history.Shared
+			t.share.Mode = history.Shared
+		}
+		if more := (i + n - 1) % min(r.Lock.Claims.Capacity(), max(c.work.Permits, 1)); more > 0 {
+			t.share.Permits = 1 + more
 		}
 		c.threads = append(c.threads, t)
 	}

@@ -21,7 +21,7 @@ import (
 type thread struct {
 	*Client
 	number int // from 1, within the client
-	mode   history.Mode
+	share  history.Share
 	rng    *rand.Rand // latencies of the resource, and a little unevenness
 	named  bool       // whether a grant has named its validity
 
@@ -83,8 +83,8 @@ func (c *thread) newOwner() {
 	c.owners.began(c.owner, c.session, number)
 	c.lockers = map[string]lock.Locker{}
 	for _, name := range c.work.Names() {
-		if c.mode == history.Shared {
-			c.lockers[name] = c.session.(locks.Sharer).SharedLocker(name, number)
+		if c.share != (history.Share{}) {
+			c.lockers[name] = c.session.(locks.Sharer).ShareLocker(name, number, c.share)
 		} else {
 			c.lockers[name] = c.session.Locker(name, number)
 		}
@@ -145,7 +145,7 @@ func (c *thread) critical(ctx context.Context) {
 		}
 		switch {
 		case c.stock == nil: // a semaphore guards none
-		case c.mode == history.Shared:
+		case c.share.Mode == history.Shared:
 			c.readStock(ctx, base, grant.Token)
 		default:
 			c.writeStock(ctx, base, grant.Token)
@@ -210,7 +210,7 @@ const gone history.Kind = ""
 // try makes one acquire and returns its outcome.
 func (c *thread) try(ctx context.Context, explicit, wait time.Duration) (lock.Grant, history.Kind) {
 	opts := []lock.AcquireOption{lock.Wait(wait)}
-	args := &history.Args{Mode: c.mode, Wait: int64(wait)}
+	args := &history.Args{Share: c.share, Wait: int64(wait)}
 	if c.claims.Lease {
 		args.Lease, args.Renewed = int64(c.unasked), c.claims.Renewal
 		if explicit > 0 && c.explicit {
@@ -262,7 +262,11 @@ func (c *thread) try(ctx context.Context, explicit, wait time.Duration) (lock.Gr
 func (c *thread) release(ctx context.Context, outer bool) history.Kind {
 	ctx, done := c.Proc.Begin(ctx, "release")
 	defer done()
-	op, ok := c.begin(history.Release, "release", nil)
+	var args *history.Args
+	if c.share.Permits > 1 {
+		args = &history.Args{Share: c.share}
+	}
+	op, ok := c.begin(history.Release, "release", args)
 	if !ok {
 		return gone
 	}

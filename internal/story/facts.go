@@ -22,10 +22,10 @@ type Facts struct {
 	Roles    map[string][]Role // of every server
 	Handoffs []int64           // from a release to the next waiter's grant, in ns
 	Ops      map[int64]*Operation
-	Clients  []string                // in natural order
-	OwnersOf map[string][]string     // of each client, in natural order
-	ClientOf map[string]string       // of each owner
-	modeOf   map[string]history.Mode // of each owner that asked for a lock
+	Clients  []string                 // in natural order
+	OwnersOf map[string][]string      // of each client, in natural order
+	ClientOf map[string]string        // of each owner
+	shareOf  map[string]history.Share // of each owner that asked for a lock
 	Begin    int64
 	End      int64
 	Invalid  bool // there were grants, but the history names no holders
@@ -43,7 +43,7 @@ type LostUpdate struct {
 }
 
 func NewFacts(h *history.History) *Facts {
-	f := &Facts{History: h, Ops: make(map[int64]*Operation, len(h.Events)/3), OwnersOf: map[string][]string{}, ClientOf: map[string]string{}, modeOf: map[string]history.Mode{}, Faults: h.Strikes()}
+	f := &Facts{History: h, Ops: make(map[int64]*Operation, len(h.Events)/3), OwnersOf: map[string][]string{}, ClientOf: map[string]string{}, shareOf: map[string]history.Share{}, Faults: h.Strikes()}
 	if len(h.Events) > 0 {
 		f.Begin, f.End = h.Events[0].Time, h.Events[len(h.Events)-1].Time
 	}
@@ -63,7 +63,7 @@ func NewFacts(h *history.History) *Facts {
 		case history.Invoke:
 			f.Ops[e.Op] = &Operation{Invoke: e}
 			if e.F == history.Acquire && e.Args != nil {
-				f.modeOf[e.Owner] = e.Args.Mode
+				f.shareOf[e.Owner] = e.Args.Share
 			}
 		case history.OK, history.Fail, history.Info:
 			if op := f.Ops[e.Op]; op != nil {
@@ -203,8 +203,8 @@ func (f *Facts) NameOf(client, owner string) string {
 	if owner == "" || len(f.OwnersOf[client]) == 1 && f.OwnersOf[client][0] == owner {
 		name = english.Name(client)
 	}
-	if mode, asked := f.modeOf[owner]; asked {
-		return f.History.Header.Claims.NameOwner(mode, name)
+	if share, asked := f.shareOf[owner]; asked {
+		return f.History.Header.Claims.NameOwner(share, name)
 	}
 	return name
 }

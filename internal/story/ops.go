@@ -101,9 +101,10 @@ func (t *teller) granted(e *history.Event, who string, waited int64) {
 		extra = " (" + strings.Join(about, ", ") + ")"
 	}
 	var others []string
+	taken := 0
 	if c != nil && c.To > c.From {
 		for _, o := range t.f.beliefsAt(c.From, c.Lock, c.Owner) {
-			others = append(others, t.f.NameOf(o.Client, o.Owner))
+			others, taken = append(others, t.f.NameOf(o.Client, o.Owner)), taken+o.Weight
 		}
 		if t.f.History.Header.Claims.Capacity() > 1 && !slices.ContainsFunc(t.f.Overlaps, func(o checker.Overlap) bool { return o.B.AcquireOp == e.Op }) {
 			others = nil // there is room for all of them
@@ -117,23 +118,20 @@ func (t *teller) granted(e *history.Event, who string, waited int64) {
 	if len(others) > 1 {
 		believe = "believe that they hold"
 	}
-	s := t.say(e, unmissable, "%s gets the lock%s while %s still %s it: %s from here on.", who, extra, english.And(others), believe, t.f.crowd(len(others)+1))
+	s := t.say(e, unmissable, "%s gets the lock%s while %s still %s it: %s from here on.", who, extra, english.And(others), believe, t.f.crowd(len(others)+1, taken+c.Weight))
 	s.Bad, s.grant = true, true
 }
 
 // CrowdOf names the owners of an overlap.
 func (f *Facts) CrowdOf(o checker.Overlap) string {
-	if f.History.Header.Claims.Permits > 1 {
-		return f.crowd(o.Owners)
-	}
-	return f.crowd(2) // these two alone are too many
+	return f.crowd(2, o.Taken) // of a mutex, these two alone are too many
 }
 
-// crowd names so many owners that hold a lock together.
-func (f *Facts) crowd(n int) string {
+// crowd names so many owners that hold a lock together, or the permits that they take.
+func (f *Facts) crowd(n, taken int) string {
 	switch permits := f.History.Header.Claims.Permits; {
 	case permits > 1:
-		return fmt.Sprintf("%d of %d permits", n, permits)
+		return fmt.Sprintf("%d of %d permits", taken, permits)
 	case n == 2:
 		return "two holders"
 	}

@@ -36,10 +36,18 @@ func NewSemaphoreQuorum(clients []redis.UniversalClient, name, owner string, o O
 			return true, nil
 		}
 		// Without an answer the lease ends it.
-		_, _ = l.each(func(m *semaphoreZSet) (bool, error) { return true, m.leave(ctx, zsetLeave) })
+		_, _ = l.each(leaveZSet(ctx))
 		return false, err
 	}
 	return l
+}
+
+// leaveZSet gives back what one server has.
+func leaveZSet(ctx context.Context) func(*semaphoreZSet) (bool, error) {
+	return func(m *semaphoreZSet) (bool, error) {
+		_, err := m.Unlock(ctx)
+		return true, err
+	}
 }
 
 // each asks all servers at once. It returns how many agreed, and the error of one that
@@ -66,7 +74,7 @@ func (l *semaphoreQuorum) each(ask func(*semaphoreZSet) (bool, error)) (agreed i
 
 // Unlock returns ErrNotHeld when the lease of the permit is over on most servers.
 func (l *semaphoreQuorum) Unlock(ctx context.Context) (int, error) {
-	released, err := l.each(func(m *semaphoreZSet) (bool, error) { return true, m.leave(ctx, zsetLeave) })
+	released, err := l.each(leaveZSet(ctx))
 	if released > len(l.members)/2 {
 		return 0, nil
 	}

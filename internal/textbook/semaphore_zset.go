@@ -26,8 +26,8 @@ type semaphoreZSet struct {
 }
 
 // NewSemaphoreZSet keeps its permits in a sorted set: a member for each, with the end of
-// its lease as the score. A script cleans the set and adds a member by the clock of the
-// server. The book Redis in Action has such a semaphore in section 6.3, at first with
+// its lease as the score. A script cleans the set and adds the members of an acquire, all
+// or none, by the clock of the server. The book Redis in Action has such a semaphore in section 6.3, at first with
 // the clocks of the clients, which disagree.
 //
 // It is the right one of the semaphores, and no better than set-px-lua. A holder that
@@ -35,7 +35,7 @@ type semaphoreZSet struct {
 func NewSemaphoreZSet(rdb redis.UniversalClient, name, owner string, o Options) lock.Locker {
 	l := &semaphoreZSet{room: room{Spin: NewSpin(rdb, name, owner, o)}}
 	l.Take = func(ctx context.Context, lease time.Duration) (bool, error) {
-		return l.enter(ctx, zsetEnter, lease.Milliseconds(), l.opts.Permits)
+		return l.enter(ctx, zsetEnter, lease.Milliseconds(), l.opts.Permits, l.opts.Takes)
 	}
 	return l
 }
@@ -49,7 +49,7 @@ func NewSemaphoreClock(rdb redis.UniversalClient, name, owner string, o Options)
 	l := &semaphoreZSet{room: room{Spin: NewSpin(rdb, name, owner, o)}, byClient: true}
 	l.Take = func(ctx context.Context, lease time.Duration) (bool, error) {
 		asked := l.opts.Now()
-		ok, err := l.enter(ctx, zsetEnter, (lease + ClockGrace).Milliseconds(), l.opts.Permits, inMillis(asked))
+		ok, err := l.enter(ctx, zsetEnter, (lease + ClockGrace).Milliseconds(), l.opts.Permits, l.opts.Takes, inMillis(asked))
 		return ok && l.opts.Now().Sub(asked) < lease, err // a late request gets a permit that has expired
 	}
 	return l
@@ -62,12 +62,13 @@ const ClockGrace = 10 * time.Millisecond
 // inMillis is a time to the microsecond, as of a server.
 func inMillis(t time.Time) float64 { return float64(t.UnixMicro()) / 1000 }
 
-// Unlock returns ErrNotHeld when the lease of the permit is over.
+// Unlock returns ErrNotHeld when the lease of its permits is over.
 func (l *semaphoreZSet) Unlock(ctx context.Context) (int, error) {
+	args := []any{l.opts.Takes}
 	if l.byClient {
-		return 0, l.leave(ctx, zsetLeave, inMillis(l.opts.Now()))
+		args = append(args, inMillis(l.opts.Now()))
 	}
-	return 0, l.leave(ctx, zsetLeave)
+	return 0, l.leave(ctx, zsetLeave, args...)
 }
 
 // PermitsOfZSet reads the permits of a [NewSemaphoreZSet] on a server.

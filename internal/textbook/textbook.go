@@ -71,6 +71,8 @@ type Options struct {
 
 	// Permits is the number of permits of a semaphore. The default is 2.
 	Permits int
+	// Takes is the number of permits that an acquire takes. The default is 1.
+	Takes int
 
 	// Now is the clock of the client, for locks that compare its time with that of
 	// others. The default is [time.Now].
@@ -97,6 +99,9 @@ func (o Options) withDefaults(name, owner string) Options {
 	}
 	if o.Permits <= 0 {
 		o.Permits = 2
+	}
+	if o.Takes <= 0 {
+		o.Takes = 1
 	}
 	if o.Now == nil {
 		o.Now = time.Now
@@ -152,9 +157,9 @@ func (s *Spin) acquire(ctx context.Context, a lock.Acquire, wait time.Duration) 
 		case err != nil:
 			return lock.Grant{}, unknown(ctx, err)
 		case ok && s.forever:
-			return lock.Grant{Count: 1}, nil
+			return lock.Grant{Count: s.opts.Takes}, nil
 		case ok:
-			return lock.Grant{Count: 1, Lease: lease}, nil
+			return lock.Grant{Count: s.opts.Takes, Lease: lease}, nil
 		}
 		pause := s.pause()
 		if wait >= 0 {

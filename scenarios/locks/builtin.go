@@ -73,8 +73,7 @@ var builtIn = []*Lock{
 		numbers: referenceNumbers, Habits: Habits{Scripts: true}, // a dead waiter gets the lock before it is free again
 		Open: openFair, CheckName: lock.CheckName, Keeps: keepsToken,
 	},
-	semaphore("semaphore-zset", "a sorted set of two permits with the ends of their leases, in scripts", true, textbook.NewSemaphoreZSet).
-		with(Habits{Scripts: true}).shows(textbook.PermitsOfZSet),
+	semaphoreZSet(),
 	readWrite("read-write", "a hash with the mode of readers or a writer, and the end of each lease, in scripts").
 		with(Habits{Scripts: true}).shows(textbook.HoldsOfReadWrite),
 	semaphore("semaphore-counter", "INCR up to two permits, PEXPIRE at each grant, plain DECR", true, textbook.NewSemaphoreCounter),
@@ -201,7 +200,14 @@ func (s textbookSession) Identity(thread string) string { return identityOf(s.en
 func (s textbookSession) Close() error                  { return nil }
 
 func (s textbookSession) Locker(name, thread string) lock.Locker {
-	return s.make(s.env.Clients[0], name, s.Identity(thread), s.options(thread))
+	return s.ShareLocker(name, thread, history.Share{})
+}
+
+// ShareLocker implements [Sharer] for semaphores.
+func (s textbookSession) ShareLocker(name, thread string, share history.Share) lock.Locker {
+	o := s.options(thread)
+	o.Takes = share.Permits
+	return s.make(s.env.Clients[0], name, s.Identity(thread), o)
 }
 
 func (s textbookSession) options(thread string) textbook.Options {

@@ -183,10 +183,11 @@ type Session interface {
 	Close() error
 }
 
-// Sharer is implemented by the sessions of locks for readers and writers.
+// Sharer is implemented by the sessions of locks for readers and writers, and of
+// semaphores whose acquires can take several permits.
 type Sharer interface {
-	// SharedLocker is like Locker, for a reader.
-	SharedLocker(name, thread string) lock.Locker
+	// ShareLocker is like Locker, for an owner that takes this share of the lock.
+	ShareLocker(name, thread string, share history.Share) lock.Locker
 }
 
 // Observer is implemented by the sessions of locks that tell who holds them.

@@ -99,9 +99,9 @@ type mutantSession struct {
 	env Environment
 }
 
-// SharedLocker implements [Sharer]. The originals that claim readers are such sessions.
-func (s mutantSession) SharedLocker(name, thread string) lock.Locker {
-	return s.Locks.(Sharer).SharedLocker(name, thread)
+// ShareLocker implements [Sharer]. The originals that claim shares are such sessions.
+func (s mutantSession) ShareLocker(name, thread string, share history.Share) lock.Locker {
+	return s.Locks.(Sharer).ShareLocker(name, thread, share)
 }
 
 // Observer implements [Observer]. The originals that claim it have the reference lock's hash.

@@ -19,6 +19,13 @@ func semaphore(name, summary string, lease bool, make func(redis.UniversalClient
 	return s
 }
 
+// semaphoreZSet is a semaphore whose acquires can take several permits.
+func semaphoreZSet() *Lock {
+	s := semaphore("semaphore-zset", "a sorted set of two permits with the ends of their leases, in scripts", true, textbook.NewSemaphoreZSet)
+	s.Claims.Weighted = true
+	return s.with(Habits{Scripts: true}).shows(textbook.PermitsOfZSet)
+}
+
 // semaphoreClock is a semaphore whose permits last a little longer than their leases.
 func semaphoreClock() *Lock {
 	s := semaphore("semaphore-clock", "semaphore-zset by the clocks of the clients, in scripts", true, textbook.NewSemaphoreClock)
@@ -67,8 +74,8 @@ type readWriteSession struct {
 	readers textbookSession
 }
 
-// SharedLocker implements [Sharer].
-func (s readWriteSession) SharedLocker(name, thread string) lock.Locker {
+// ShareLocker implements [Sharer].
+func (s readWriteSession) ShareLocker(name, thread string, _ history.Share) lock.Locker {
 	return s.readers.Locker(name, thread)
 }
 

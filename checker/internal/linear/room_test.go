@@ -11,8 +11,9 @@ import (
 // some changes. Times are small, so that many meet.
 func roomHistory(r *rand.Rand, capacity int32, leases, unclear bool) []Op {
 	type owner struct {
-		free  int64 // when it may ask next
-		holds bool
+		free   int64 // when it may ask next
+		holds  bool
+		weight int32 // of each of its holds
 	}
 	var ops []Op
 	owners := make([]owner, 2+r.IntN(4))
@@ -22,9 +23,10 @@ func roomHistory(r *rand.Rand, capacity int32, leases, unclear bool) []Op {
 		call := w.free + r.Int64N(4)
 		o := Op{ID: int64(len(ops) + 1), Owner: int32(i + 1), Call: call, Return: call + r.Int64N(6), Asked: call, Lease: Forever, Weight: 1}
 		w.free = o.Return + 1
-		if capacity > 2 && r.IntN(3) == 0 {
-			o.Weight = capacity
+		if w.weight == 0 {
+			w.weight = max(1, r.Int32N(2*capacity)-capacity+1)
 		}
+		o.Weight = w.weight
 		if leases && r.IntN(2) == 0 {
 			o.Lease = 1 + r.Int64N(8)
 		}
@@ -184,7 +186,7 @@ func TestRoomJudgesAgreeWithTheRuleOfCores(t *testing.T) {
 			for range 1 + r.IntN(2) {
 				weight := int32(1)
 				if r.IntN(4) == 0 {
-					weight = capacity
+					weight = 1 + r.Int32N(capacity)
 				}
 				get := Op{ID: int64(len(ops) + 1), Owner: owner + 1, Kind: GotLock, Call: now, Return: now + 1 + r.Int64N(6), Lease: Forever, Weight: weight}
 				give := Op{ID: get.ID + 1, Owner: owner + 1, Kind: GaveBack, Call: get.Return + 1 + r.Int64N(3)}

@@ -3,6 +3,7 @@ package liveplay
 import (
 	"context"
 
+	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/internal/adapter"
 	"github.com/holdfast-go/holdfast/lock"
 )
@@ -15,8 +16,8 @@ func (s *remoteSession) Locker(name, thread string) lock.Locker {
 	return s.process.Locker(name, thread)
 }
 
-func (s *remoteSession) SharedLocker(name, thread string) lock.Locker {
-	return s.process.SharedLocker(name, thread)
+func (s *remoteSession) ShareLocker(name, thread string, share history.Share) lock.Locker {
+	return s.process.ShareLocker(name, thread, share)
 }
 
 // Observer implements [locks.Observer].

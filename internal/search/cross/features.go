@@ -66,6 +66,11 @@ var work = []feature{
 		{name: "two", put: func(s *scenarios.Scenario) { s.Workload.Locks = []string{"stock", "orders"} }},
 		{name: "a prefix", put: func(s *scenarios.Scenario) { s.Workload.Locks = []string{"stock", "stock-2"} }},
 	}},
+	{"permits", []value{
+		{name: "one", put: plain},
+		{name: "one to three", can: func(l *locks.Lock) bool { return l.Claims.Weighted },
+			put: func(s *scenarios.Scenario) { s.Workload.Permits = 3 }},
+	}},
 	{"lease", []value{
 		{name: "the lock's own", put: plain},
 		{name: "explicit", can: func(l *locks.Lock) bool { return l.Claims.Explicit },

@@ -185,8 +185,8 @@ func (d *draw) overrides() {
 	}
 }
 
-// operations lets the clients extend their holds, or end their work with a shutdown. It
-// draws from a stream of its own.
+// operations lets the clients take several permits, extend their holds, or end their work
+// with a shutdown. It draws from a stream of its own.
 func (d *draw) operations(rng *rand.Rand) {
 	w := &d.s.Workload
 	claims := d.lock.Claims
@@ -195,6 +195,9 @@ func (d *draw) operations(rng *rand.Rand) {
 		w.Extend = longest + faults.Duration(time.Duration(rng.Int64N(int64(d.lease()))).Truncate(100*ms))
 	}
 	w.Shutdown = claims.ShutsDown && rng.IntN(16) == 0
+	if claims.Weighted {
+		w.Permits = rng.IntN(4)
+	}
 }
 
 // faults draws one to four of the available faults, and sometimes none.

@@ -207,7 +207,11 @@ func (m *Plain) Unlock(ctx context.Context) error {
 			}
 			return m.Redis.Del(ctx, m.Name).Result()
 		}
-		// The whole script: a reply that asks for it could get lost, and nothing be given back.
-		return release.Eval(ctx, m.Redis, []string{m.Name}, value).Int64()
+		if m.Lease == 0 { // nothing else ends the hold: a reply that asks for the script could get lost, and a connection be dead
+			soon, done := context.WithTimeout(ctx, 400*time.Millisecond)
+			defer done()
+			return release.Eval(soon, m.Redis, []string{m.Name}, value).Int64()
+		}
+		return release.Run(ctx, m.Redis, []string{m.Name}, value).Int64()
 	})
 }

@@ -27,9 +27,6 @@ const (
 	again = 200 * time.Millisecond
 	// request bounds one request.
 	request = time.Second
-	// asking bounds one request of a release: where a hold has no end, a waiter waits for
-	// the connection that is dead and for the next one.
-	asking = 400 * time.Millisecond
 	// grace is what a request that is on its way when the wait ends has left for its
 	// answer: without one nobody knows whether the lock was granted.
 	grace = 200 * time.Millisecond
@@ -84,7 +81,7 @@ func giveBack(ctx context.Context, name string, lease time.Duration, gone error,
 	defer cancel()
 	var first error
 	for {
-		one, done := context.WithTimeout(ctx, asking)
+		one, done := context.WithTimeout(ctx, request)
 		n, err := ask(one)
 		done()
 		switch {

@@ -58,16 +58,21 @@ var (
 		"writers-pass":         redis.NewScript(now + clean + weigh + `if ARGV[3] == "1" and sum > tonumber(ARGV[4]) then return 0 end ` + put + expire),
 		"counts-members":       redis.NewScript(now + clean + `if redis.call("zcard", KEYS[1]) + ARGV[3] > tonumber(ARGV[4]) then return 0 end ` + put + expire),
 		"one-reader":           redis.NewScript(now + clean + `if redis.call("zcard", KEYS[1]) > 0 then return 0 end ` + put + expire),
-		"evicts":               redis.NewScript(now + clean + weigh + `if sum > tonumber(ARGV[4]) then redis.call("zpopmin", KEYS[1]) end ` + put + expire),
-		"writer-evicts":        redis.NewScript(now + clean + `if ARGV[3] ~= "1" then redis.call("del", KEYS[1]) end ` + weigh + refuse + put + expire),
-		"renews-all":           redis.NewScript(now + clean + weigh + `for _, m in ipairs(redis.call("zrange", KEYS[1], 0, -1)) do redis.call("zadd", KEYS[1], now + ARGV[2], m) end ` + refuse + put + expire),
-		"refused-stays":        redis.NewScript(now + clean + weigh + put + refuse + expire),
-		"double-lease":         redis.NewScript(now + clean + weigh + refuse + `redis.call("zadd", KEYS[1], now + ARGV[2] * 2, ARGV[1]) redis.call("pexpire", KEYS[1], ARGV[2] * 2) return 1`),
-		"half-lease":           redis.NewScript(now + clean + weigh + refuse + `redis.call("zadd", KEYS[1], now + math.floor(ARGV[2] / 2), ARGV[1]) ` + expire),
-		"whole-seconds":        redis.NewScript(now + clean + weigh + refuse + `redis.call("zadd", KEYS[1], math.floor((now + ARGV[2]) / 1000) * 1000, ARGV[1]) ` + expire),
-		"no-end":               redis.NewScript(now + clean + weigh + refuse + `redis.call("zadd", KEYS[1], "+inf", ARGV[1]) return 1`),
-		"late-clean":           redis.NewScript(now + `redis.call("zremrangebyscore", KEYS[1], "-inf", now - 5000) ` + weigh + refuse + put + `redis.call("pexpire", KEYS[1], ARGV[2] + 5000) return 1`),
-		"early-clean":          redis.NewScript(now + `redis.call("zremrangebyscore", KEYS[1], "-inf", now + ARGV[2] / 2) ` + weigh + refuse + put + expire),
+		"takes-a-part": redis.NewScript(now + clean + weigh + `if sum > tonumber(ARGV[4]) then
+			local part = tonumber(ARGV[3]) - (sum - ARGV[4])
+			if part > 0 then redis.call("zadd", KEYS[1], now + ARGV[2], part .. string.match(ARGV[1], ":.*")) end
+			return 0
+		end ` + put + expire),
+		"evicts":        redis.NewScript(now + clean + weigh + `if sum > tonumber(ARGV[4]) then redis.call("zpopmin", KEYS[1]) end ` + put + expire),
+		"writer-evicts": redis.NewScript(now + clean + `if ARGV[3] ~= "1" then redis.call("del", KEYS[1]) end ` + weigh + refuse + put + expire),
+		"renews-all":    redis.NewScript(now + clean + weigh + `for _, m in ipairs(redis.call("zrange", KEYS[1], 0, -1)) do redis.call("zadd", KEYS[1], now + ARGV[2], m) end ` + refuse + put + expire),
+		"refused-stays": redis.NewScript(now + clean + weigh + put + refuse + expire),
+		"double-lease":  redis.NewScript(now + clean + weigh + refuse + `redis.call("zadd", KEYS[1], now + ARGV[2] * 2, ARGV[1]) redis.call("pexpire", KEYS[1], ARGV[2] * 2) return 1`),
+		"half-lease":    redis.NewScript(now + clean + weigh + refuse + `redis.call("zadd", KEYS[1], now + math.floor(ARGV[2] / 2), ARGV[1]) ` + expire),
+		"whole-seconds": redis.NewScript(now + clean + weigh + refuse + `redis.call("zadd", KEYS[1], math.floor((now + ARGV[2]) / 1000) * 1000, ARGV[1]) ` + expire),
+		"no-end":        redis.NewScript(now + clean + weigh + refuse + `redis.call("zadd", KEYS[1], "+inf", ARGV[1]) return 1`),
+		"late-clean":    redis.NewScript(now + `redis.call("zremrangebyscore", KEYS[1], "-inf", now - 5000) ` + weigh + refuse + put + `redis.call("pexpire", KEYS[1], ARGV[2] + 5000) return 1`),
+		"early-clean":   redis.NewScript(now + `redis.call("zremrangebyscore", KEYS[1], "-inf", now + ARGV[2] / 2) ` + weigh + refuse + put + expire),
 	}
 	leaves = map[string]*redis.Script{
 		"": redis.NewScript(now + `
@@ -79,8 +84,14 @@ var (
 		"reader-clears":         redis.NewScript(`if string.match(ARGV[1], "^1:") then return redis.call("del", KEYS[1]) end return redis.call("zrem", KEYS[1], ARGV[1])`),
 		"gives-back-the-oldest": redis.NewScript(`return #redis.call("zpopmin", KEYS[1]) / 2`),
 		"always-left":           redis.NewScript(`redis.call("zrem", KEYS[1], ARGV[1]) return 1`),
-		"looks-only":            redis.NewScript(`return redis.call("zscore", KEYS[1], ARGV[1]) and 1 or 0`),
-		"other-key":             redis.NewScript(`redis.call("zrem", KEYS[1] .. ":holds", ARGV[1]) return 1`),
+		"gives-one-back": redis.NewScript(now + `
+			local ends = redis.call("zscore", KEYS[1], ARGV[1])
+			redis.call("zrem", KEYS[1], ARGV[1])
+			local weight, owner = string.match(ARGV[1], "^(%d+)(:.*)")
+			if ends and weight ~= "1" then redis.call("zadd", KEYS[1], ends, (weight - 1) .. owner) end
+			return ends and tonumber(ends) > now and 1 or 0`),
+		"looks-only": redis.NewScript(`return redis.call("zscore", KEYS[1], ARGV[1]) and 1 or 0`),
+		"other-key":  redis.NewScript(`redis.call("zrem", KEYS[1] .. ":holds", ARGV[1]) return 1`),
 	}
 	count = redis.NewScript(now + clean + weigh + `return sum`)
 	add   = redis.NewScript(now + put + expire)
