@@ -100,7 +100,9 @@ func (l *losing) followChange(s *change) {
 		return
 	}
 	before, known := l.on[s.Node]
-	l.on[s.Node] = copyOfHold{ended: s.Cause}
+	if known || s.Cause == "expiry" { // any other end is that of an earlier hold of the owner
+		l.on[s.Node] = copyOfHold{ended: s.Cause}
+	}
 	switch {
 	case s.Role != "primary" && s.Cause != "command":
 		l.on[s.Node] = copyOfHold{ended: "replication"} // the hold lives on where clients ask

@@ -45,6 +45,7 @@ final class CuratorLocks implements Locks {
         JsonObject semaphore = describe(SEMAPHORE, "InterProcessSemaphoreV2 of Curator with two permits");
         semaphore.getAsJsonObject("claims").remove("reentrant");
         semaphore.getAsJsonObject("claims").addProperty("permits", PERMITS);
+        semaphore.getAsJsonObject("claims").addProperty("weighted", true);
         JsonArray keeps = new JsonArray();
         keeps.add("{name}/leases"); // containers, which the servers delete later
         keeps.add("{name}/locks");

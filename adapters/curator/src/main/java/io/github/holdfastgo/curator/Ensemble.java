@@ -6,6 +6,7 @@ import io.github.holdfastgo.worker.Leftovers;
 import io.github.holdfastgo.worker.Locks;
 import io.github.holdfastgo.worker.Owner;
 import io.github.holdfastgo.worker.Request;
+import io.github.holdfastgo.worker.Share;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -61,7 +62,7 @@ final class Ensemble implements Locks.Opened {
         e.client.start();
         try {
             // A process that has been up for a while has a session, and its code is loaded.
-            e.make("holdfast-warm-up-" + e.process, 0, false).rehearse();
+            e.make("holdfast-warm-up-" + e.process, 0, Share.PLAIN).rehearse();
         } catch (Exception x) {
             e.close();
             throw new IllegalStateException(x);
@@ -69,12 +70,12 @@ final class Ensemble implements Locks.Opened {
         return e;
     }
 
-    private CuratorOwner make(String lock, long thread, boolean shared) {
+    private CuratorOwner make(String lock, long thread, Share share) {
         String path = ROOT + "/" + escaped(lock);
         return switch (id) {
             case CuratorLocks.LATCH -> new LatchOwner(lock, thread, client, path, process, leaseNs);
-            case CuratorLocks.SEMAPHORE -> new SemaphoreOwner(lock, thread, client, path, CuratorLocks.PERMITS, leaseNs);
-            case CuratorLocks.READ_WRITE -> MutexOwner.ofBoth(lock, thread, client, path, leaseNs, shared);
+            case CuratorLocks.SEMAPHORE -> new SemaphoreOwner(lock, thread, client, path, CuratorLocks.PERMITS, share.permits(), leaseNs);
+            case CuratorLocks.READ_WRITE -> MutexOwner.ofBoth(lock, thread, client, path, leaseNs, share.shared());
             default -> MutexOwner.exclusive(lock, thread, client, path, leaseNs, id.equals(CuratorLocks.FENCED));
         };
     }
@@ -91,8 +92,8 @@ final class Ensemble implements Locks.Opened {
     }
 
     @Override
-    public Owner owner(String lock, long thread, boolean shared) {
-        CuratorOwner o = make(lock, thread, shared);
+    public Owner owner(String lock, long thread, Share share) {
+        CuratorOwner o = make(lock, thread, share);
         if (!(o instanceof LatchOwner)) { // a latch has a listener of its own
             owners.add(o);
         }

@@ -2,6 +2,7 @@ package io.github.holdfastgo.redisson;
 
 import com.google.gson.JsonArray;
 import com.google.gson.JsonObject;
+import io.github.holdfastgo.worker.Share;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.redisson.api.RLock;
@@ -12,52 +13,52 @@ import org.redisson.api.RedissonClient;
 enum Kind {
     PLAIN("redisson", "Redisson's RLock: a reentrant lock with a watchdog", 1, 1) {
         @Override
-        Taking open(List<RedissonClient> clients, String name, boolean shared) {
+        Taking open(List<RedissonClient> clients, String name, Share share) {
             return Taking.of(clients.get(0).getLock(name));
         }
     },
     FENCED("redisson-fenced", "Redisson's RFencedLock: RLock with a fencing token", 1, 1) {
         @Override
-        Taking open(List<RedissonClient> clients, String name, boolean shared) {
+        Taking open(List<RedissonClient> clients, String name, Share share) {
             return Taking.of(clients.get(0).getFencedLock(name));
         }
     },
     FAIR("redisson-fair", "Redisson's getFairLock: RLock with a queue", 1, 1) {
         @Override
-        Taking open(List<RedissonClient> clients, String name, boolean shared) {
+        Taking open(List<RedissonClient> clients, String name, Share share) {
             return Taking.of(clients.get(0).getFairLock(name));
         }
     },
     MULTI("redisson-multi", "Redisson's getMultiLock: RLock on all of three primaries", 3, 3) {
         @Override
-        Taking open(List<RedissonClient> clients, String name, boolean shared) {
+        Taking open(List<RedissonClient> clients, String name, Share share) {
             return Taking.of(clients.get(0).getMultiLock(members(clients, name)));
         }
     },
     REDLOCK("redisson-redlock", "Redisson's getRedLock, deprecated: RLock on most of three primaries", 3, 2) {
         @Override
         @SuppressWarnings("deprecation") // it is what is to be tested
-        Taking open(List<RedissonClient> clients, String name, boolean shared) {
+        Taking open(List<RedissonClient> clients, String name, Share share) {
             return Taking.of(clients.get(0).getRedLock(members(clients, name)));
         }
     },
     SEMAPHORE("redisson-semaphore", "Redisson's RSemaphore of two permits, which nothing ends", 1, 1) {
         @Override
-        Taking open(List<RedissonClient> clients, String name, boolean shared) {
-            return Taking.of(clients.get(0).getSemaphore(name), PERMITS);
+        Taking open(List<RedissonClient> clients, String name, Share share) {
+            return Taking.of(clients.get(0).getSemaphore(name), PERMITS, share.permits());
         }
     },
     EXPIRABLE("redisson-permits", "Redisson's RPermitExpirableSemaphore of two permits, each with a lease", 1, 1) {
         @Override
-        Taking open(List<RedissonClient> clients, String name, boolean shared) {
+        Taking open(List<RedissonClient> clients, String name, Share share) {
             return Taking.of(clients.get(0).getPermitExpirableSemaphore(name), PERMITS);
         }
     },
     READ_WRITE("redisson-read-write", "Redisson's RReadWriteLock with a watchdog for each hold", 1, 1) {
         @Override
-        Taking open(List<RedissonClient> clients, String name, boolean shared) {
+        Taking open(List<RedissonClient> clients, String name, Share share) {
             RReadWriteLock both = clients.get(0).getReadWriteLock(name);
-            return Taking.of(shared ? both.readLock() : both.writeLock());
+            return Taking.of(share.shared() ? both.readLock() : both.writeLock());
         }
     };
 
@@ -80,8 +81,8 @@ enum Kind {
         this.quorum = quorum;
     }
 
-    /** Returns the lock of a name, for one owner, who is a reader if the lock is shared. */
-    abstract Taking open(List<RedissonClient> clients, String name, boolean shared);
+    /** Returns the lock of a name, for one owner, who takes this share of it. */
+    abstract Taking open(List<RedissonClient> clients, String name, Share share);
 
     /** Whether an acquire that no replica has confirmed is given back. RFencedLock has no code for that. */
     boolean givesBack() {
@@ -133,6 +134,7 @@ enum Kind {
         claims.addProperty("fairness", this == FAIR);
         claims.addProperty("read_write", this == READ_WRITE);
         claims.addProperty("permits", isSemaphore() ? PERMITS : 0);
+        claims.addProperty("weighted", this == SEMAPHORE);
         JsonObject o = new JsonObject();
         o.addProperty("name", id);
         o.addProperty("summary", summary);

@@ -7,6 +7,7 @@ import io.github.holdfastgo.worker.Locks;
 import io.github.holdfastgo.worker.Owner;
 import io.github.holdfastgo.worker.Program;
 import io.github.holdfastgo.worker.Request;
+import io.github.holdfastgo.worker.Share;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
@@ -55,9 +56,9 @@ final class RedissonLocks implements Locks {
         }
 
         @Override
-        public Owner owner(String lock, long thread, boolean shared) {
+        public Owner owner(String lock, long thread, Share share) {
             long watchdogNs = TimeUnit.MILLISECONDS.toNanos(clients.get(0).getConfig().getLockWatchdogTimeout());
-            return new RedissonOwner(lock, thread, kind.open(clients, lock, shared), kind, watchdogNs);
+            return new RedissonOwner(lock, thread, kind.open(clients, lock, share), kind, watchdogNs);
         }
 
         @Override

@@ -76,8 +76,8 @@ interface Taking {
         };
     }
 
-    /** The permits of a semaphore. Each owner sets their number before its first acquire, and the first one counts. */
-    static Taking of(RSemaphore semaphore, int permits) {
+    /** Some permits of a semaphore. Each owner sets their number before its first acquire, and the first one counts. */
+    static Taking of(RSemaphore semaphore, int permits, int takes) {
         return new Taking() {
             private boolean set;
 
@@ -88,15 +88,15 @@ interface Taking {
                     set = true;
                 }
                 if (waitMs < 0) {
-                    semaphore.acquire();
+                    semaphore.acquire(takes);
                     return NO_TOKEN;
                 }
-                return semaphore.tryAcquire(Duration.ofMillis(waitMs)) ? NO_TOKEN : BUSY;
+                return semaphore.tryAcquire(takes, Duration.ofMillis(waitMs)) ? NO_TOKEN : BUSY;
             }
 
             @Override
             public void giveBack() {
-                semaphore.release();
+                semaphore.release(takes);
             }
 
             @Override

@@ -3,6 +3,7 @@ package io.github.holdfastgo.redisson;
 import io.github.holdfastgo.worker.Leftovers;
 import io.github.holdfastgo.worker.Locks;
 import io.github.holdfastgo.worker.Rehearsal;
+import io.github.holdfastgo.worker.Share;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.redisson.api.RedissonClient;
@@ -30,12 +31,12 @@ final class WarmUp {
     /** Takes a lock of a name that nobody else has, has another owner wait until it expires, and rehearses requests. */
     static void of(Kind kind, List<RedissonClient> clients, Locks.Opened opened, String process) {
         String name = "holdfast-warm-up-" + process;
-        Taking first = kind.open(clients, name, false);
+        Taking first = kind.open(clients, name, Share.PLAIN);
         for (int i = 0; i < (kind.isSemaphore() ? Kind.PERMITS : 1); i++) {
             take(first, 0, LEASE_MS);
         }
         // Of its own: one that has been given a lease keeps it as its default until it is unlocked.
-        Taking lock = kind.open(clients, name, false);
+        Taking lock = kind.open(clients, name, Share.PLAIN);
         Thread other = new Thread(() -> {
             if (take(lock, WAIT_MS, HELD_MS) != Taking.BUSY) {
                 lock.giveBack();

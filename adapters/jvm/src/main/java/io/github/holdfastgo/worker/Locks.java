@@ -24,8 +24,8 @@ public interface Locks {
         /** What the servers know an owner by; "" for nothing that can be told. */
         String identity(long thread);
 
-        /** Makes an owner, a thread that does not run yet; a reader if it shares the lock. */
-        Owner owner(String lock, long thread, boolean shared);
+        /** Makes an owner, a thread that does not run yet, who takes this share of the lock. */
+        Owner owner(String lock, long thread, Share share);
 
         /** Closes the lock as its users do, and returns when that is done or takes too long. */
         void close();

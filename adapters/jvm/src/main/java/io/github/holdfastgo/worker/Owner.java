@@ -169,7 +169,7 @@ public abstract class Owner extends Thread {
     private JsonObject perform(Request r) throws Exception {
         return switch (r.act()) {
             case "acquire" -> acquire(r);
-            case "release" -> release();
+            case "release" -> release(r);
             case "state" -> state();
             case "observe" -> observe();
             default -> Answer.unsupported("the lock has no " + r.act());
@@ -184,7 +184,7 @@ public abstract class Owner extends Thread {
         if (count == 0) {
             begun(r.id());
         }
-        count++;
+        count += r.share().permits();
         JsonObject a = withHold(Answer.ok());
         a.addProperty("count", count);
         if (g.token() != 0) {
@@ -206,9 +206,9 @@ public abstract class Owner extends Thread {
         }
     }
 
-    private JsonObject release() throws Exception {
+    private JsonObject release(Request r) throws Exception {
         giveBack();
-        count = Math.max(0, count - 1);
+        count = Math.max(0, count - r.share().permits());
         if (count == 0) {
             begun(0);
         }

@@ -4,14 +4,14 @@ import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
 
-/** A request of the harness, of a reader if it is shared. Durations are in nanoseconds, and 0 where the request has none. */
-public record Request(long id, String act, String lock, String thread, long waitNs, long leaseNs, boolean shared,
+/** A request of the harness. Durations are in nanoseconds, and 0 where the request has none. */
+public record Request(long id, String act, String lock, String thread, long waitNs, long leaseNs, Share share,
         boolean canceled, long of, JsonObject hello) {
 
     public static Request parse(String line) {
         JsonObject o = JsonParser.parseString(line).getAsJsonObject();
         return new Request(number(o, "id"), text(o, "do"), text(o, "lock"), text(o, "thread"), number(o, "wait_ns"),
-                number(o, "lease_ns"), text(o, "mode").equals("shared"), o.has("canceled") && o.get("canceled").getAsBoolean(), number(o, "of"),
+                number(o, "lease_ns"), new Share(text(o, "mode").equals("shared"), Math.max(1, (int) number(o, "permits"))), o.has("canceled") && o.get("canceled").getAsBoolean(), number(o, "of"),
                 o.getAsJsonObject("hello"));
     }
 

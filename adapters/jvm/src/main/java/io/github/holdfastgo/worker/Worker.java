@@ -140,7 +140,7 @@ public final class Worker {
 
     private Owner owner(Request r) {
         return owners.computeIfAbsent(new OwnerKey(r.lock(), r.thread()), k -> {
-            Owner o = opened.owner(k.lock, number(k.thread), r.shared());
+            Owner o = opened.owner(k.lock, number(k.thread), r.share());
             o.start(k.thread, (done, a) -> {
                 pending.remove(done.id());
                 answer(done, a);

@@ -5,6 +5,7 @@ import io.github.holdfastgo.worker.Locks;
 import io.github.holdfastgo.worker.Owner;
 import io.github.holdfastgo.worker.Rehearsal;
 import io.github.holdfastgo.worker.Request;
+import io.github.holdfastgo.worker.Share;
 import io.lettuce.core.ClientOptions;
 import io.lettuce.core.SocketOptions;
 import io.lettuce.core.resource.ClientResources;
@@ -108,7 +109,7 @@ final class Registry implements Locks.Opened {
     }
 
     @Override
-    public Owner owner(String lock, long thread, boolean shared) {
+    public Owner owner(String lock, long thread, Share share) {
         return new SpringOwner(lock, thread, registry.obtain(lock), lease, id.equals(SpringLocks.RENEWED));
     }
 
