@@ -8,7 +8,7 @@ var (
 		{name: "hello", essential: true, try: func(t *trial) { t.first(); t.second() },
 			contract: "open the lock; comes once, and before every request except `describe` and `stop`"},
 		{name: "acquire-release", essential: true, try: tryAcquire,
-			contract: "the number of holds that the owner has now; 1 or more in the answer to a successful acquire"},
+			contract: "the number of holds, or of permits, that the owner has now; 1 or more in the answer to a successful acquire"},
 		{name: "identity", try: tryIdentity,
 			contract: "return the value that the lock stores on servers for a thread of this process"},
 		{name: "key", looks: true, try: tryKey,

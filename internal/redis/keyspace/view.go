@@ -51,7 +51,7 @@ func (v View) End(key string) time.Time { return v.keys[key].ExpireAt }
 type Hold struct {
 	// Owner is the value that stands for the owner.
 	Owner string
-	// Count is the number of holds of the owner; 0 means 1.
+	// Count is the number of holds of the owner, or of its permits; 0 means 1.
 	Count int
 	// End is the end of the lease by the clock of the server; zero for none.
 	End time.Time
