@@ -258,15 +258,18 @@ func (p *contradiction) verdict(t *trace) Verdict {
 		words = fmt.Sprintf("%s was granted the lock at %s while %s still held it; without a server log nobody can say whether its lease had ended",
 			second, at(b.From), first)
 	}
-	ops, both := []*op{t.op(a.AcquireOp), t.op(b.AcquireOp), t.op(a.EndOp)}, "both"
+	ops, both, taken := []*op{t.op(a.AcquireOp), t.op(b.AcquireOp), t.op(a.EndOp)}, "both", a.Weight+b.Weight
 	if len(p.others) > 0 {
 		names := make([]string, len(p.others))
 		for i, x := range p.others {
-			names[i], ops = t.claims.NameOwner(x.Share, x.Owner), append(ops, t.op(x.AcquireOp))
+			names[i], ops, taken = t.claims.NameOwner(x.Share, x.Owner), append(ops, t.op(x.AcquireOp)), taken+x.Weight
 		}
 		both = fmt.Sprintf("with %s, %d owners of %s", strings.Join(names, " and "), len(names)+2, english.Count(t.claims.Capacity(), "permit"))
 	}
 	words = fmt.Sprintf("%s; %s held it for %s", words, both, long(p.length))
+	if t.claims.Weighted {
+		words += fmt.Sprintf(", with %d of %s", taken, english.Count(t.claims.Capacity(), "permit"))
+	}
 	if why := t.manyQuorums(); why != "" {
 		words += "; " + why
 	}

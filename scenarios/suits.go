@@ -30,6 +30,8 @@ func (s *Scenario) canDo(l *locks.Lock) (ok bool, reason string) {
 		return false, lacks("reentrant")
 	case s.extends() && !l.Claims.Extends:
 		return false, lacks("extends")
+	case s.Workload.Permits > 1 && !l.Claims.Weighted:
+		return false, lacks("weighted")
 	case s.Workload.Observe > 0 && !l.Claims.Observes:
 		return false, lacks("observes")
 	case s.shutsDown() && !l.Claims.ShutsDown:
@@ -61,8 +63,6 @@ func (s *Scenario) thirdPartyCanDo(l *locks.Lock) (ok bool, reason string) {
 		return false, lacks("cancels")
 	case s.Has(touchesSubscribersAlone) && !d.Claims.Messages:
 		return false, lacks("messages")
-	case s.Workload.Permits > 1 && !d.Claims.Weighted:
-		return false, lacks("weighted")
 	case s.closes() && !d.Claims.Closes:
 		return false, lacks("closes")
 	case s.explicit() && d.Claims.Lease && !d.Claims.Explicit && (d.Claims.Renewal || !s.extends()):
