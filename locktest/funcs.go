@@ -101,16 +101,19 @@ func (f *Funcs) acquire(ctx context.Context, lease time.Duration) (lock.Grant, e
 	return f.granted(err)
 }
 
-// of is the view of an owner that takes a share: of a reader, or of several permits.
+// of is the view of an owner that takes a share: of a reader, or of several permits. It is f
+// itself for any other owner.
 func (f *Funcs) of(share history.Share) *Funcs {
-	view := &Funcs{
-		Acquire: f.AcquireShared, AcquireFor: f.AcquireSharedFor, Release: f.ReleaseShared,
-		Extend: f.Extend, LostSign: f.LostSign, Until: f.Until,
-	}
-	if n := share.Permits; n > 1 {
+	view := &Funcs{Extend: f.Extend, LostSign: f.LostSign, Until: f.Until}
+	switch n := share.Permits; {
+	case n > 1:
 		view.Acquire = func(ctx context.Context) error { return f.AcquirePermits(ctx, n) }
 		view.AcquireFor = func(ctx context.Context, lease time.Duration) error { return f.AcquirePermitsFor(ctx, n, lease) }
 		view.Release = func(ctx context.Context) error { return f.ReleasePermits(ctx, n) }
+	case share.Mode == history.Shared:
+		view.Acquire, view.AcquireFor, view.Release = f.AcquireShared, f.AcquireSharedFor, f.ReleaseShared
+	default:
+		return f
 	}
 	return view
 }

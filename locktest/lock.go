@@ -284,11 +284,7 @@ type session struct {
 }
 
 func (s session) Locker(name, thread string) lock.Locker {
-	l := s.make(name, thread)
-	if f, ok := l.(*Funcs); ok {
-		f.once = !s.lock.Claims.Waits
-	}
-	return &classified{l, s.lock, s.c, 0}
+	return s.ShareLocker(name, thread, history.Share{})
 }
 
 func (s session) ShareLocker(name, thread string, share history.Share) lock.Locker {

@@ -27,8 +27,8 @@ type semaphoreZSet struct {
 
 // NewSemaphoreZSet keeps its permits in a sorted set: a member for each, with the end of
 // its lease as the score. A script cleans the set and adds the members of an acquire, all
-// or none, by the clock of the server. The book Redis in Action has such a semaphore in section 6.3, at first with
-// the clocks of the clients, which disagree.
+// or none, by the clock of the server. The book Redis in Action has such a semaphore in
+// section 6.3, at first with the clocks of the clients, which disagree.
 //
 // It is the right one of the semaphores, and no better than set-px-lua. A holder that
 // works longer than its lease gets no notice, and nothing renews the lease.
