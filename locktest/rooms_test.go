@@ -25,13 +25,13 @@ func twoPermitsLock(mistake string) Lock {
 }
 
 // weightedLock is a semaphore of three permits whose acquires can take several, right but
-// for a mistake.
+// for a mistake. An owner whose acquire had no answer may have its permits, and ask for more.
 func weightedLock(mistake string) Lock {
 	const permits = 3
-	l := roomLock(mistake)
+	l := byAttempt(roomLock(mistake))
 	l.Name, l.Claims.Permits, l.Claims.Weighted = "weighted", permits, true
 	l.Open = onItsOwn(func(c *Client, on []*redis.Client, name, owner string) lock.Locker {
-		m := &room.Room{Redis: on[0], Name: name, Owner: owner, Lease: c.Lease, Capacity: permits, Mistake: mistake}
+		m := &room.Room{Redis: on[0], Name: name, Owner: owner, Lease: c.Lease, Capacity: permits, Mistake: mistake, Abandons: true}
 		return &Funcs{
 			Acquire: func(ctx context.Context) error { return m.Enter(ctx, 1) }, Release: m.Leave, Until: m.Until,
 			AcquirePermits: m.Enter, ReleasePermits: func(ctx context.Context, _ int) error { return m.Leave(ctx) },
@@ -49,7 +49,7 @@ func readersLock(mistake string) Lock {
 
 // queuedReadersLock is one whose readers wait behind writers who wait, right but for a mistake.
 func queuedReadersLock(mistake string) Lock {
-	l := readersLock(mistake)
+	l := byAttempt(readersLock(mistake))
 	l.Name, l.Claims.PrefersWriters, l.Handoff, l.Open = "queued-readers", true, 1200*time.Millisecond, openBoth(mistake, true)
 	return l
 }
@@ -58,7 +58,7 @@ func queuedReadersLock(mistake string) Lock {
 func openBoth(mistake string, queues bool) func(*Client) (Session, error) {
 	const all = 1000
 	return onItsOwn(func(c *Client, on []*redis.Client, name, owner string) lock.Locker {
-		m := &room.Room{Redis: on[0], Name: name, Owner: owner, Lease: c.Lease, Capacity: all, Queues: queues, Mistake: mistake}
+		m := &room.Room{Redis: on[0], Name: name, Owner: owner, Lease: c.Lease, Capacity: all, Queues: queues, Abandons: queues, Mistake: mistake}
 		return &Funcs{
 			Acquire: func(ctx context.Context) error { return m.Enter(ctx, all) }, Release: m.Leave, Until: m.Until,
 			AcquireShared: func(ctx context.Context) error { return m.Enter(ctx, 1) }, ReleaseShared: m.Leave,
@@ -104,6 +104,20 @@ func roomLock(mistake string) Lock {
 			return holds
 		},
 	}
+}
+
+// byAttempt makes a lock whose author does not say who made an attempt.
+func byAttempt(l Lock) Lock {
+	holders := l.Holders
+	l.StoresOwner = false
+	l.Holders = func(v View) (holds []Hold) {
+		holds = holders(v)
+		for i, member := range v.Items(v.Name) {
+			holds[i].Owner = member
+		}
+		return holds
+	}
+	return l
 }
 
 // unread makes a lock whose author does not say how to read its keys.

@@ -127,7 +127,8 @@ func (h *holds) enter(at copyOn, c keyspace.Change) {
 }
 
 // read lists the holds whose leases go on, of those that the lock's author sees, with one
-// for each owner. Of a mutex the first one counts.
+// for each owner. Of a mutex the first one counts. Others are in the order of their owners:
+// the author may have ranged over a map.
 func (h *holds) read(name string, now time.Time, keys map[string]keyspace.Value) []keyspace.Hold {
 	var all []keyspace.Hold
 	for _, x := range h.lock.Holders(keyspace.NewView(name, now, keys)) {
@@ -136,19 +137,28 @@ func (h *holds) read(name string, now time.Time, keys map[string]keyspace.Value)
 		}
 		x.Count = max(x.Count, 1)
 		if i := holdOf(all, x.Owner); i >= 0 {
-			x.Count += all[i].Count
-			if !x.End.IsZero() && (all[i].End.IsZero() || all[i].End.After(x.End)) {
-				x.End = all[i].End
-			}
-			all[i] = x
+			all[i] = together(all[i], x)
 			continue
 		}
 		all = append(all, x)
 		if h.lock.Claims.Capacity() == 1 {
-			break
+			return all
 		}
 	}
+	slices.SortFunc(all, func(a, b keyspace.Hold) int { return strings.Compare(a.Owner, b.Owner) })
 	return all
+}
+
+// together is two holds of one owner as one, which lasts until the later end.
+func together(a, b keyspace.Hold) keyspace.Hold {
+	switch {
+	case a.Count == 0:
+		return b
+	case b.End.IsZero() || !a.End.IsZero() && b.End.After(a.End):
+		a.End = b.End
+	}
+	a.Count += b.Count
+	return a
 }
 
 func holdOf(holds []keyspace.Hold, owner string) int {
@@ -193,17 +203,97 @@ func (o *owners) readEvents(c keyspace.Change) []history.Event {
 		}
 		// The lock's own key stands for whichever has changed: a lock may have several keys, and share one.
 		s := &history.ServerEvent{Node: c.Node, Role: c.Role, Key: o.holds.lock.Key(x.lock), Cause: c.Cause, Command: c.Command, By: c.By}
-		s.Holder, s.Count, s.TTL = o.nameOf(x.lock, x.is.Owner), x.is.Count, rest(x.is, c.Now)
-		s.WasHolder, s.WasCount, s.WasTTL = o.nameOf(x.lock, x.was.Owner), x.was.Count, rest(x.was, c.Now)
+		s.Holder, s.WasHolder = o.nameOf(x.lock, x.is.Owner), o.nameOf(x.lock, x.was.Owner)
+		setHolds(s, x.was, x.is, c.Now)
 		events = append(events, history.Event{Kind: history.Server, Lock: x.lock, Server: s})
+		if o.several {
+			o.behind[s] = readChange{x, c.Now}
+		}
 	}
 	return events
+}
+
+// setHolds sets the counts and the leases of holds before and after an event.
+func setHolds(s *history.ServerEvent, was, is keyspace.Hold, now time.Time) {
+	s.Count, s.TTL, s.WasCount, s.WasTTL = is.Count, rest(is, now), was.Count, rest(was, now)
+}
+
+// readChange is the change behind an event, with the time by the server's clock.
+type readChange struct {
+	holdChange
+	now time.Time
+}
+
+// ownedHold is a hold with the name of its owner.
+type ownedHold struct {
+	keyspace.Hold
+	owner string
+}
+
+// joinHolds makes one hold of those that an owner has on a server under several identities:
+// one of each acquire, of which the client may have heard no answer. The events have the
+// names of their owners.
+func joinHolds(events []history.Event, behind map[*history.ServerEvent]readChange) []history.Event {
+	if len(behind) == 0 {
+		return events
+	}
+	on := map[copyOn]map[string]ownedHold{} // by identity
+	out := make([]history.Event, 0, len(events))
+	for _, e := range events {
+		c, known := behind[e.Server]
+		if !known {
+			out = append(out, e)
+			continue
+		}
+		at, was, is := copyOn{e.Server.Node, e.Lock}, e.Server.WasHolder, e.Server.Holder
+		if on[at] == nil {
+			on[at] = map[string]ownedHold{}
+		}
+		if was != "" {
+			on[at][c.was.Owner] = ownedHold{c.was, was}
+		}
+		wasBefore, isBefore := holdsOf(on[at], was), holdsOf(on[at], is)
+		delete(on[at], c.was.Owner)
+		if is != "" {
+			on[at][c.is.Owner] = ownedHold{c.is, is}
+		}
+		wasAfter, isAfter := holdsOf(on[at], was), holdsOf(on[at], is)
+		add := func(before, after ownedHold) {
+			joined := *e.Server
+			joined.WasHolder, joined.Holder = before.owner, after.owner
+			setHolds(&joined, before.Hold, after.Hold, c.now)
+			e.Server = &joined
+			out = append(out, e)
+		}
+		switch {
+		case is == was || was == "":
+			add(isBefore, isAfter)
+		case is == "":
+			add(wasBefore, wasAfter)
+		case wasAfter.owner == "" && isBefore.owner == "":
+			add(wasBefore, isAfter)
+		default:
+			add(wasBefore, wasAfter)
+			add(isBefore, isAfter)
+		}
+	}
+	return out
+}
+
+// holdsOf are the holds of an owner as one; without any, it has no owner.
+func holdsOf(holds map[string]ownedHold, owner string) (all ownedHold) {
+	for _, x := range holds { // a sum and a maximum: order does not matter
+		if x.owner == owner {
+			all = ownedHold{together(all.Hold, x.Hold), owner}
+		}
+	}
+	return all
 }
 
 // rest is the rest of a lease, as in [history.ServerEvent].
 func rest(x keyspace.Hold, now time.Time) int64 {
 	switch {
-	case x.Owner == "":
+	case x.Count == 0:
 		return 0
 	case x.End.IsZero():
 		return -1

@@ -18,7 +18,7 @@ import (
 // holder. Among several such owners it is the one who was releasing when the client
 // released it. After that it is the one whose acquire was open at the first time and was
 // granted first. An identity in a queue becomes the holder long after it was stored.
-func (o *owners) resolve(start time.Time, events []history.Event) {
+func (o *owners) resolve(start time.Time, events []history.Event) []history.Event {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	type taker struct {
@@ -75,13 +75,18 @@ func (o *owners) resolve(start time.Time, events []history.Event) {
 			o.name[identity] = owner
 		}
 	}
+	behind := map[*history.ServerEvent]readChange{}
 	for i := range events {
 		if e := events[i].Server; e != nil {
 			named := *e
 			named.Holder, named.WasHolder = cmp.Or(o.name[e.Holder], e.Holder), cmp.Or(o.name[e.WasHolder], e.WasHolder)
 			events[i].Server = &named
+			if c, known := o.behind[e]; known {
+				behind[&named] = c
+			}
 		}
 	}
+	return joinHolds(events, behind)
 }
 
 // copies are the identities of a lock on servers, each with its servers and the time

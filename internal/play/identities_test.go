@@ -42,7 +42,7 @@ func (r *recorded) owners(first map[string]int64, sent bool) map[string]string {
 	for identity, at := range first {
 		o.unresolved[identity] = stored{"client-1", "stock", start.Add(time.Duration(at)), sent, ""}
 	}
-	o.resolve(start, r.events)
+	r.events = o.resolve(start, r.events)
 	return o.name
 }
 

@@ -23,9 +23,11 @@ type owners struct {
 
 	mu    sync.Mutex
 	holds *holds // nil if the key tells
-	name  map[string]string
-	told  map[string]bool   // the identities that a lock has declared
-	named map[string]string // the owner of each name that a session gives one
+	// behind are the changes of holds behind events, if several owners may have the lock.
+	behind map[*history.ServerEvent]readChange
+	name   map[string]string
+	told   map[string]bool   // the identities that a lock has declared
+	named  map[string]string // the owner of each name that a session gives one
 	// called has the owner whose acquire stored an identity last. Owners of one process
 	// may have one identity in turn.
 	called map[calledBy]string
@@ -50,7 +52,7 @@ type stored struct {
 
 func NewOwners(s *scenarios.Scenario, l *locks.Lock) *owners {
 	o := &owners{
-		locks: map[string]string{}, how: l.Holder(), several: l.Claims.Capacity() > 1, holds: newHolds(l, s.Workload.Names()),
+		locks: map[string]string{}, how: l.Holder(), several: l.Claims.Capacity() > 1, holds: newHolds(l, s.Workload.Names()), behind: map[*history.ServerEvent]readChange{},
 		name: map[string]string{}, called: map[calledBy]string{}, told: map[string]bool{}, named: map[string]string{}, unresolved: map[string]stored{}, elsewhere: map[string]bool{},
 	}
 	for _, name := range s.Workload.Names() {

@@ -98,7 +98,7 @@ type Run struct {
 
 func (r *Run) EndRecord() {
 	r.Rec.End(r.End, r.Took)
-	r.Owners.resolve(r.Rec.Start, r.Rec.Events)
+	r.Rec.Events = r.Owners.resolve(r.Rec.Start, r.Rec.Events)
 }
 
 // Leftover reports whether a key remains after all releases of its lock that should not.

@@ -121,6 +121,7 @@ type Room struct {
 	Capacity int
 	Mistake  string // a defect for tests; a right lock has none
 	Queues   bool   // readers wait behind writers who wait
+	Abandons bool   // a grant without an answer stays until its lease ends
 
 	attempts int
 	value    string // of the last attempt: a late request of an older one finds nothing
@@ -148,7 +149,9 @@ func (m *Room) Enter(ctx context.Context, weight int) error {
 		case err != nil && m.Mistake == "error-is-full", !granted && tries == 3 && m.Mistake == "three-tries":
 			return fmt.Errorf("enter %s: %w", m.Name, ErrFull)
 		case err != nil:
-			_, _ = m.run(ctx, leaves[""], weight) // else the lease ends it
+			if !m.Abandons {
+				_, _ = m.run(ctx, leaves[""], weight) // else the lease ends it
+			}
 			return fmt.Errorf("enter %s: %w: %w", m.Name, ErrUnclear, err)
 		case granted && time.Since(sent) >= m.Lease && m.Mistake != "until-from-answer":
 			_, _ = m.run(ctx, leaves[""], weight)

@@ -1,0 +1,73 @@
+package play
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/holdfast-go/holdfast/checker/history"
+	"github.com/holdfast-go/holdfast/internal/redis/keyspace"
+)
+
+// A judge that takes two holds of one owner for one, or the end of one for the end of both,
+// accuses a right semaphore: it sees room that is taken, or a lease that ended early.
+func TestHoldsOfOneOwnerAreOne(t *testing.T) {
+	now := time.Unix(100, 0)
+	for _, c := range []struct {
+		name    string
+		changes string // from>to of each; an identity begins with its owner, and ends with count and seconds
+		want    []string
+	}{
+		{"of several owners", ">a1:1:9 >b1:1:5 a1:1:9>", []string{
+			" 0 0s > a 1 9s", " 0 0s > b 1 5s", "a 1 9s >  0 0s",
+		}},
+		{"asked again", ">a1:1:9 >a2:2:12 a1:1:9> a2:2:12>", []string{
+			" 0 0s > a 1 9s", "a 1 9s > a 3 12s", "a 3 12s > a 2 12s", "a 2 12s >  0 0s",
+		}},
+		{"without an end", ">a1:1:0 >a2:1:5", []string{" 0 0s > a 1 -1ns", "a 1 -1ns > a 2 -1ns"}},
+		{"another value", ">a1:1:5 a1:1:5>a2:1:9", []string{" 0 0s > a 1 5s", "a 1 5s > a 1 9s"}},
+		{"handed on", ">a1:1:5 a1:1:5>b1:1:9", []string{" 0 0s > a 1 5s", "a 1 5s > b 1 9s"}},
+		{"one of two handed on", ">a1:1:5 >a2:1:7 a2:1:7>b1:1:9", []string{
+			" 0 0s > a 1 5s", "a 1 5s > a 2 7s", "a 2 7s > a 1 5s", " 0 0s > b 1 9s",
+		}},
+		{"from before the run", "a1:1:5>", []string{"a 1 5s >  0 0s"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			behind := map[*history.ServerEvent]readChange{}
+			events := []history.Event{{Kind: history.Invoke}}
+			for change := range strings.FieldsSeq(c.changes) {
+				was, is, _ := strings.Cut(change, ">")
+				x := readChange{holdChange{"stock", holdFrom(was, now), holdFrom(is, now)}, now}
+				s := &history.ServerEvent{Node: "node-1", WasHolder: was[:min(len(was), 1)], Holder: is[:min(len(is), 1)]}
+				behind[s] = x
+				events = append(events, history.Event{Kind: history.Server, Lock: "stock", Server: s})
+			}
+			var got []string
+			for _, e := range joinHolds(events, behind)[1:] {
+				s := e.Server
+				got = append(got, fmt.Sprintf("%s %d %s > %s %d %s", s.WasHolder, s.WasCount, time.Duration(s.WasTTL), s.Holder, s.Count, time.Duration(s.TTL)))
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func holdFrom(words string, now time.Time) (x keyspace.Hold) {
+	parts := strings.Split(words, ":")
+	if len(parts) < 3 {
+		return x
+	}
+	x.Owner = parts[0]
+	var seconds int
+	fmt.Sscan(parts[1], &x.Count)
+	fmt.Sscan(parts[2], &seconds)
+	if seconds > 0 {
+		x.End = now.Add(time.Duration(seconds) * time.Second)
+	}
+	return x
+}
