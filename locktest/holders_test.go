@@ -113,6 +113,26 @@ func TestWrongHoldersAreNoticed(t *testing.T) {
 	}
 }
 
+// So is one that does not count permits, and one that counts them is not.
+func TestUncountedPermitsAreNoticed(t *testing.T) {
+	l := weightedLock("")
+	h := simulated(t, l, "several-permits")
+	if why := uncounted(h); why != "" {
+		t.Errorf("permits that are counted: %s", why)
+	}
+	right := l.Holders
+	l.Holders = func(v View) []Hold {
+		all := right(v)
+		for i := range all {
+			all[i].Count = 0
+		}
+		return all
+	}
+	if why := uncounted(simulated(t, l, "several-permits")); !strings.HasSuffix(why, "with 2 permits, and Holders counts one for each owner throughout. Set Hold.Count") {
+		t.Errorf("permits that are not counted: %q", why)
+	}
+}
+
 // A lock that grants what no server has is wrong, and not its Holders function.
 func TestAWrongLockIsNoWrongHolders(t *testing.T) {
 	l := scoredLock("")

@@ -180,10 +180,11 @@ func wrongKey(tested *locks.Lock, names []string, p *play.Played) string {
 
 // wrongHolders says that Holders does not name the owner of a grant, or names it after
 // its release, in a run without faults. It is "" if nothing speaks for that. A lock that
-// grants a hold of somebody else is no mistake of the function.
+// grants a hold of somebody else is no mistake of the function. With faults, it looks at
+// permits alone.
 func wrongHolders(tested *locks.Lock, h *history.History) string {
-	if tested.Holders == nil || len(h.Header.Faults) > 0 {
-		return ""
+	if len(h.Header.Faults) > 0 {
+		return uncounted(h)
 	}
 	on := map[string]map[string][]string{} // by lock, the holders on each primary
 	held := map[string]map[string]int{}    // by lock, the holds of each owner
@@ -216,6 +217,24 @@ func wrongHolders(tested *locks.Lock, h *history.History) string {
 		}
 	}
 	return ""
+}
+
+// uncounted says that Holders counts no more than one permit in a run in which an owner got
+// several, "" if it counts them or nobody did.
+func uncounted(h *history.History) (why string) {
+	asked := map[int64]int{} // by operation, its permits
+	for _, e := range h.Events {
+		switch n := asked[e.Op]; {
+		case e.Server != nil && e.Server.Count > 1:
+			return ""
+		case e.Kind == history.Invoke && e.Args != nil:
+			asked[e.Op] = e.Args.Permits
+		case e.Kind == history.OK && e.F == history.Acquire && n > 1 && why == "":
+			why = fmt.Sprintf("Lock.Holders does not match, or the lock is wrong: at %.3f s the lock %q is granted to %s with %d permits, and Holders counts one for each owner throughout. Set Hold.Count",
+				time.Duration(e.Time).Seconds(), e.Lock, e.Owner, n)
+		}
+	}
+	return why
 }
 
 // wrongToClients reports whether what clients saw alone proves a lock wrong, whatever

@@ -239,7 +239,7 @@ func (r *runner) wrongly(s *scenarios.Scenario, played *play.Played, verdicts ma
 	if why == "" && played != nil {
 		why = wrongKey(r.tested, s.Workload.Names(), played)
 	}
-	if why == "" && played != nil && !wrongToClients(verdicts) {
+	if why == "" && played != nil && r.tested.Holders != nil && !wrongToClients(verdicts) {
 		why = wrongHolders(r.tested, played.History)
 	}
 	r.pointless = r.pointless || why != ""

@@ -8,39 +8,37 @@ import (
 )
 
 // Claims are the promises of a lock: the only list of them. Holdfast does not judge
-// a promise that the lock does not make.
+// a promise that the lock does not make. The tags say what each means.
 type Claims struct {
-	Reentrant bool `json:"reentrant,omitempty"`  // an owner can acquire a lock that it holds once more
-	Lease     bool `json:"lease,omitempty"`      // a hold ends by itself when its lease runs out
-	Renewal   bool `json:"renewal,omitempty"`    // a hold without a lease of its own is renewed while its process lives
-	Fencing   bool `json:"fencing,omitempty"`    // every hold has a token greater than all before
-	Fairness  bool `json:"fairness,omitempty"`   // waiters get the lock in the order in which they came
-	LostSign  bool `json:"lost_sign,omitempty"`  // a holder is notified when its hold is lost
-	TakesBack bool `json:"takes_back,omitempty"` // an acquire that ends without a grant leaves nothing behind
-	Extends   bool `json:"extends,omitempty"`    // an owner can prolong its hold
-	Observes  bool `json:"observes,omitempty"`   // anybody can ask who holds the lock
-	ReadWrite bool `json:"read_write,omitempty"` // readers share the lock, and a writer has it alone
+	Reentrant bool `json:"reentrant,omitempty" says:"an owner can acquire a lock that it holds once more"`
+	Lease     bool `json:"lease,omitempty" says:"a hold ends by itself when its lease runs out"`
+	Renewal   bool `json:"renewal,omitempty" says:"a hold without a lease of its own is renewed while its process lives"`
+	Fencing   bool `json:"fencing,omitempty" says:"every hold has a token greater than all before"`
+	Fairness  bool `json:"fairness,omitempty" says:"waiters get the lock in the order in which they came"`
+	LostSign  bool `json:"lost_sign,omitempty" says:"a holder is notified when its hold is lost"`
+	TakesBack bool `json:"takes_back,omitempty" says:"an acquire that ends without a grant leaves nothing behind"`
+	Extends   bool `json:"extends,omitempty" says:"an owner can prolong its hold"`
+	Observes  bool `json:"observes,omitempty" says:"anybody can ask who holds the lock"`
+	ReadWrite bool `json:"read_write,omitempty" says:"readers share the lock, and a writer has it alone"`
 
-	PrefersWriters bool `json:"prefers_writers,omitempty"` // a reader who comes while a writer waits, waits behind it
-	Weighted       bool `json:"weighted,omitempty"`        // an acquire of a semaphore can take several permits, all of them or none
+	PrefersWriters bool `json:"prefers_writers,omitempty" says:"a reader who comes while a writer waits, waits behind it"`
+	Weighted       bool `json:"weighted,omitempty" says:"an acquire of a semaphore can take several permits, all of them or none"`
 
-	// Permits is the number of holds at once of a semaphore; 0 is 1, for a mutex.
-	Permits int `json:"permits,omitempty"`
+	// Permits is 0 for a mutex, which has one.
+	Permits int `json:"permits,omitempty" says:"so many owners can have a permit of a semaphore at once"`
 
-	// SynchronizedClocks is the longest time by which the clocks of clients and servers may
-	// differ while the lock keeps its promises; 0 for a lock that does not depend on the
-	// clocks of clients.
-	SynchronizedClocks time.Duration `json:"synchronized_clocks,omitempty"`
+	// SynchronizedClocks is 0 for a lock that does not depend on the clocks of clients.
+	SynchronizedClocks time.Duration `json:"synchronized_clocks,omitempty" says:"the lock keeps its promises while clocks of clients and servers differ by so much"`
 
 	// The rest decides what a scenario can ask of the lock; see [Claims.Judged].
 
-	Waits     bool `json:"waits,omitempty"`      // an acquire waits until its context ends; without it every acquire is a single attempt
-	Cancels   bool `json:"cancels,omitempty"`    // an operation ends when its caller's context does
-	Closes    bool `json:"closes,omitempty"`     // the lock can be closed while it is in use
-	Explicit  bool `json:"explicit,omitempty"`   // an acquire can have a lease of its own, which is not renewed
-	ShutsDown bool `json:"shuts_down,omitempty"` // one call, Shutdown(context.Context) error, releases all holds of a process and closes the lock
-	Messages  bool `json:"messages,omitempty"`   // waiters are woken by a message on a channel of Redis
-	Hardened  bool `json:"hardened,omitempty"`   // a command that the server refuses leaves nothing behind, and a dead connection delays one try alone
+	Waits     bool `json:"waits,omitempty" says:"an acquire waits until its context ends; without it every acquire is a single attempt"`
+	Cancels   bool `json:"cancels,omitempty" says:"an operation ends when its caller's context does"`
+	Closes    bool `json:"closes,omitempty" says:"the lock can be closed while it is in use"`
+	Explicit  bool `json:"explicit,omitempty" says:"an acquire can have a lease of its own, which is not renewed"`
+	ShutsDown bool `json:"shuts_down,omitempty" says:"one call, Shutdown(context.Context) error, releases all holds of a process and closes the lock"`
+	Messages  bool `json:"messages,omitempty" says:"waiters are woken by a message on a channel of Redis"`
+	Hardened  bool `json:"hardened,omitempty" says:"a command that the server refuses leaves nothing behind, and a dead connection delays one try alone"`
 }
 
 // Judged returns the claims without those that no judge reads. A header has only
@@ -52,23 +50,36 @@ func (c Claims) Judged() Claims {
 
 // Names are the names of all claims, as in JSON, in the order of their
 // declaration.
-func (Claims) Names() []string {
-	t := reflect.TypeFor[Claims]()
-	names := make([]string, t.NumField())
-	for i := range names {
-		names[i], _, _ = strings.Cut(t.Field(i).Tag.Get("json"), ",")
+func (Claims) Names() (names []string) {
+	for f := range reflect.TypeFor[Claims]().Fields() {
+		names = append(names, nameOf(f))
 	}
 	return names
 }
 
-// Has reports whether a claim with a name of [ClaimNames] is among them.
+func nameOf(f reflect.StructField) string {
+	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+	return name
+}
+
+// Has reports whether a claim with a name of [Claims.Names] is among them.
 func (c Claims) Has(name string) bool {
-	for i, n := range (Claims{}).Names() {
-		if n == name {
-			return !reflect.ValueOf(c).Field(i).IsZero()
+	for f, v := range reflect.ValueOf(c).Fields() {
+		if nameOf(f) == name {
+			return !v.IsZero()
 		}
 	}
 	return false
+}
+
+// Describe says what the claim with such a name promises, "" for no claim.
+func (Claims) Describe(name string) string {
+	for f := range reflect.TypeFor[Claims]().Fields() {
+		if nameOf(f) == name {
+			return f.Tag.Get("says")
+		}
+	}
+	return ""
 }
 
 // everything is the capacity of a lock for readers and writers: each reader weighs 1, and
@@ -94,7 +105,7 @@ func (c Claims) Conflict() string {
 	case c.PrefersWriters && !c.ReadWrite:
 		return `"prefers_writers" is a claim of a lock with "read_write"`
 	case c.Weighted && c.Permits < 2:
-		return `"weighted" is a claim of a lock with several "permits"`
+		return `"weighted" is a claim of a lock with "permits" of 2 or more`
 	case c.Observes && c.Capacity() > 1:
 		return `"observes" is a claim of a lock with one holder`
 	}

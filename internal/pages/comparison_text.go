@@ -141,12 +141,7 @@ func (d *Comparison) HTML(w io.Writer) error {
 		Kind: "comparison", Asked: "What did the change alter?", Answer: d.answer(), Tone: good, Heading: "Runs",
 		Bound: []string{"Before: " + d.Before.words(), "After: " + d.After.words()},
 	}
-	switch {
-	case d.Regressed():
-		p.Tone = attention
-	case len(d.Runs) > 0:
-		p.Tone = argued
-	}
+	p.setTone(d.Regressed(), len(d.Runs) > 0)
 	for i := range d.Runs {
 		r := &d.Runs[i]
 		f := find{Key: fmt.Sprintf("run-%d", i+1), Title: r.title() + ": " + changeTitles[r.Change], Texts: []text{{Body: strings.Join(r.lines(), "\n")}}}

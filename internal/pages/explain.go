@@ -9,6 +9,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/holdfast-go/holdfast/checker"
+	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/faults"
 	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/internal/gallery"
@@ -18,44 +19,32 @@ import (
 
 var errUnknown = errors.New("nothing has this name")
 
-// kindOfNames is a kind of names, with the rows of their list.
+// kindOfNames is a kind of names, with the rows of their list below a head.
 type kindOfNames struct {
 	name string
+	head []string
 	rows func() [][]string
 }
 
 var kinds = []kindOfNames{
-	{"scenarios", func() (rows [][]string) {
-		for _, s := range scenarios.Catalogue() {
-			rows = append(rows, []string{s.Name, s.Title})
+	rowsOf("scenarios", nil, scenarios.Catalogue, func(s *scenarios.Scenario) []string { return []string{s.Name, s.Title} }),
+	rowsOf("locks", nil, locks.Names, func(name string) []string { return []string{name, locks.MustFind(name).Summary()} }),
+	rowsOf("mutants", []string{"mutant", "of", "class", "mistake", "shipped by"}, locks.Mutants, func(m gallery.Mutant) []string {
+		return []string{m.Name, m.Of, fmt.Sprint(m.Class), m.Mistake, m.Shipped}
+	}),
+	rowsOf("faults", nil, faults.Vocabulary, func(k faults.Kind) []string { return []string{k.Name, k.Targets(), k.Summary} }),
+	rowsOf("properties", nil, checker.Properties, func(p checker.PropertyInfo) []string { return []string{string(p.Name), p.Promise} }),
+	rowsOf("claims", nil, history.Claims{}.Names, func(name string) []string { return []string{name, history.Claims{}.Describe(name)} }),
+}
+
+// rowsOf is a kind whose rows begin with a name.
+func rowsOf[T any](name string, head []string, all func() []T, row func(T) []string) kindOfNames {
+	return kindOfNames{name, head, func() (rows [][]string) {
+		for _, x := range all() {
+			rows = append(rows, row(x))
 		}
 		return rows
-	}},
-	{"locks", func() (rows [][]string) {
-		for _, name := range locks.Names() {
-			rows = append(rows, []string{name, locks.MustFind(name).Summary()})
-		}
-		return rows
-	}},
-	{"mutants", func() [][]string {
-		rows := [][]string{{"mutant", "of", "class", "mistake", "shipped by"}}
-		for _, m := range locks.Mutants() {
-			rows = append(rows, []string{m.Name, m.Of, fmt.Sprint(m.Class), m.Mistake, m.Shipped})
-		}
-		return rows
-	}},
-	{"faults", func() (rows [][]string) {
-		for _, k := range faults.Vocabulary() {
-			rows = append(rows, []string{k.Name, k.Targets(), k.Summary})
-		}
-		return rows
-	}},
-	{"properties", func() (rows [][]string) {
-		for _, p := range checker.Properties() {
-			rows = append(rows, []string{string(p.Name), p.Promise})
-		}
-		return rows
-	}},
+	}}
 }
 
 // Kinds are the kinds of names that [List] lists.
@@ -67,8 +56,11 @@ func Kinds() []string {
 func List(w io.Writer, kind string) error {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, k := range kinds {
-		if k.name == kind {
-			for _, row := range k.rows() {
+		if k.name != kind {
+			continue
+		}
+		for _, row := range append([][]string{k.head}, k.rows()...) {
+			if row != nil {
 				fmt.Fprintln(tw, strings.Join(row, "\t"))
 			}
 		}
@@ -77,18 +69,18 @@ func List(w io.Writer, kind string) error {
 }
 
 // Names are all words that [Explain] explains.
-func Names() []string {
-	return slices.Concat(locks.Names(), scenarios.Names(),
-		english.Words(locks.Mutants(), func(m gallery.Mutant) string { return m.Name }),
-		english.Words(faults.Vocabulary(), func(k faults.Kind) string { return k.Name }),
-		english.Words(checker.Properties(), func(p checker.PropertyInfo) string { return string(p.Name) }))
+func Names() (all []string) {
+	for _, k := range kinds {
+		all = append(all, english.Words(k.rows(), func(row []string) string { return row[0] })...)
+	}
+	return all
 }
 
 // Explain explains a word, or fails with [errUnknown]. It explains each meaning of a
 // word that has several.
 func Explain(w io.Writer, word string) error {
 	p := &sheet{printer: printer{w: w}}
-	for _, k := range []func(*sheet, string){lock, mutant, scenario, fault, property} {
+	for _, k := range []func(*sheet, string){lock, mutant, scenario, fault, property, claim} {
 		k(p, word)
 	}
 	if p.parts == 0 {
@@ -115,7 +107,7 @@ func (p *sheet) line(heading, text string) {
 	if text == "" {
 		return
 	}
-	const indent = 13
+	const indent = 14
 	head, at := fmt.Sprintf("  %-*s", indent-2, heading), indent
 	p.print("%s", head)
 	for i, word := range strings.Fields(text) {
@@ -171,18 +163,26 @@ func lock(p *sheet, word string) {
 }
 
 func promised(l *locks.Lock) []string {
-	c := l.Claims
-	var all []string
-	for _, one := range []struct {
-		holds bool
-		words string
-	}{{true, "exclusion"}, {c.Lease, "a lease"}, {c.Renewal, "renewal"}, {c.LostSign, "a sign when the hold is lost"}, {c.Reentrant, "reentrancy"},
-		{c.Fencing, "fencing tokens"}, {c.Fairness, "fairness"}, {c.PrefersWriters, "writers before readers"}, {c.TakesBack, "nothing left behind by a failed acquire"}, {c.Messages, "waiters woken by messages"}} {
-		if one.holds {
-			all = append(all, one.words)
+	return append([]string{"exclusion"}, slices.DeleteFunc(history.Claims{}.Names(), func(name string) bool { return !l.Claims.Has(name) })...)
+}
+
+func claim(p *sheet, word string) {
+	if !slices.Contains(history.Claims{}.Names(), word) {
+		return
+	}
+	p.begin(word, "a claim of a lock")
+	p.line("says", history.Claims{}.Describe(word))
+	p.line("made by", few(slices.DeleteFunc(locks.Names(), func(name string) bool { return !locks.MustFind(name).Claims.Has(word) })))
+	var needs []string
+	for _, s := range scenarios.Catalogue() {
+		if slices.Contains(s.Needs, word) {
+			needs = append(needs, s.Name)
 		}
 	}
-	return all
+	p.line("needed by", few(needs))
+	p.line("source", "checker/history/claims.go")
+	p.line("page", "docs/test-your-own-lock.md, docs/adapter-protocol.md")
+	p.line("try", "holdfast list claims")
 }
 
 // violated states the expected violations, in the order of the properties.

@@ -26,14 +26,11 @@ func TestEveryNameIsExplained(t *testing.T) {
 			if utf8.RuneCountInString(line) > 80 {
 				t.Errorf("%s: a line is too long: %s", name, line)
 			}
-			rest, ok := strings.CutPrefix(line, "  source     ")
-			if !ok {
-				rest, ok = strings.CutPrefix(line, "  page       ")
-			}
-			if !ok {
+			heading, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+			if heading != "source" && heading != "page" {
 				continue
 			}
-			rest, _, _ = strings.Cut(rest, ";")
+			rest, _, _ = strings.Cut(strings.TrimSpace(rest), ";")
 			for _, file := range strings.Split(rest, ", ") {
 				if _, err := os.Stat(filepath.Join("..", "..", file)); err != nil {
 					t.Errorf("%s: %v", name, err)

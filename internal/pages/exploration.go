@@ -41,12 +41,7 @@ func (p Exploration) page() page {
 		},
 		Bound: []string{p.bound()},
 	}
-	switch {
-	case p.Violated > 0 || len(p.Defects) > 0:
-		page.Tone = attention
-	case p.Runs == p.Unknown:
-		page.Tone = argued
-	}
+	page.setTone(p.Violated > 0 || len(p.Defects) > 0, p.Runs == p.Unknown)
 	if p.Interrupted {
 		page.Interrupted = "Interrupted: not all runs were played, or not all finds made small."
 	}

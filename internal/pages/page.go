@@ -171,6 +171,16 @@ func (c causeRow) Percent() int { return min(100, max(2, 100*c.Count/max(1, c.Of
 // Number reports whether a column holds numbers.
 func (t table) Number(column int) bool { return column >= t.Words }
 
+// setTone says by a color that results are bad, or else that they are doubtful.
+func (p *page) setTone(bad, doubtful bool) {
+	switch {
+	case bad:
+		p.Tone = attention
+	case doubtful:
+		p.Tone = argued
+	}
+}
+
 // addLacks puts a sentence about a missing part of the results, if there is one, first
 // among those that were not played.
 func (p *page) addLacks(part string) {

@@ -53,12 +53,7 @@ func (r Placement) page() page {
 		p.Bound = append(p.Bound, fmt.Sprintf("The audit played %s that a rule had left out, and found no difference. With 95 %% confidence fewer than 1 in %.0f of those left out would differ.",
 			english.Count(n, "placement"), 1/search.UpperBound(n)))
 	}
-	switch {
-	case t.Violated > 0 || len(p.Defects) > 0:
-		p.Tone = attention
-	case t.Played == t.Unknown:
-		p.Tone = argued
-	}
+	p.setTone(t.Violated > 0 || len(p.Defects) > 0, t.Played == t.Unknown)
 	if r.Interrupted {
 		p.Interrupted = "Interrupted: not all placements were played."
 	}

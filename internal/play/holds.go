@@ -245,36 +245,35 @@ func joinHolds(events []history.Event, behind map[*history.ServerEvent]readChang
 			out = append(out, e)
 			continue
 		}
-		at, was, is := copyOn{e.Server.Node, e.Lock}, e.Server.WasHolder, e.Server.Holder
-		if on[at] == nil {
-			on[at] = map[string]ownedHold{}
+		holds, was, is := on[copyOn{e.Server.Node, e.Lock}], e.Server.WasHolder, e.Server.Holder
+		if holds == nil {
+			holds = map[string]ownedHold{}
+			on[copyOn{e.Server.Node, e.Lock}] = holds
 		}
 		if was != "" {
-			on[at][c.was.Owner] = ownedHold{c.was, was}
+			holds[c.was.Owner] = ownedHold{c.was, was}
 		}
-		wasBefore, isBefore := holdsOf(on[at], was), holdsOf(on[at], is)
-		delete(on[at], c.was.Owner)
+		wasBefore, isBefore := holdsOf(holds, was), holdsOf(holds, is)
+		delete(holds, c.was.Owner)
 		if is != "" {
-			on[at][c.is.Owner] = ownedHold{c.is, is}
+			holds[c.is.Owner] = ownedHold{c.is, is}
 		}
-		wasAfter, isAfter := holdsOf(on[at], was), holdsOf(on[at], is)
-		add := func(before, after ownedHold) {
+		wasAfter, isAfter := holdsOf(holds, was), holdsOf(holds, is)
+		changes := [][2]ownedHold{{wasBefore, wasAfter}, {isBefore, isAfter}}
+		switch {
+		case is == was || is == "":
+			changes = changes[:1]
+		case was == "":
+			changes = changes[1:]
+		case wasAfter.owner == "" && isBefore.owner == "": // handed on
+			changes = [][2]ownedHold{{wasBefore, isAfter}}
+		}
+		for _, x := range changes {
 			joined := *e.Server
-			joined.WasHolder, joined.Holder = before.owner, after.owner
-			setHolds(&joined, before.Hold, after.Hold, c.now)
+			joined.WasHolder, joined.Holder = x[0].owner, x[1].owner
+			setHolds(&joined, x[0].Hold, x[1].Hold, c.now)
 			e.Server = &joined
 			out = append(out, e)
-		}
-		switch {
-		case is == was || was == "":
-			add(isBefore, isAfter)
-		case is == "":
-			add(wasBefore, wasAfter)
-		case wasAfter.owner == "" && isBefore.owner == "":
-			add(wasBefore, isAfter)
-		default:
-			add(wasBefore, wasAfter)
-			add(isBefore, isAfter)
 		}
 	}
 	return out

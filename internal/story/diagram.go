@@ -17,7 +17,8 @@ import (
 
 // The measures of a diagram, in characters and in lines.
 const (
-	labelColumns = 18 // of a lane's label
+	labelColumns = 18 // of a lane's label, if an owner's name has no more
+	mostColumns  = 23
 	timeColumns  = 80
 	lineColumns  = labelColumns + timeColumns
 	columnsApart = 3.0 // least distance of two instants
@@ -32,7 +33,7 @@ const (
 
 // Diagram draws a violation in characters. The faults, owners and servers that it is
 // about have lanes, which show the moment at which it began. The steps around that are
-// below. It has at most 30 lines of at most 98 characters. It is "" if no operation
+// below. It has at most 30 lines of at most 103 characters. It is "" if no operation
 // proves the violation.
 func Diagram(h *history.History, r *results.Run, violated checker.Property) string {
 	v := r.Verdicts[violated]
@@ -48,6 +49,10 @@ func Diagram(h *history.History, r *results.Run, violated checker.Property) stri
 	d.choose(tellAll(d.f, r), string(violated))
 	d.chooseOwners()
 	d.chooseServers()
+	d.label = labelColumns
+	for _, l := range d.owners {
+		d.label = min(max(d.label, utf8.RuneCountInString(d.f.NameOf(l.client, l.owner))+1), mostColumns)
+	}
 	d.makeAxis()
 	mark := english.Clean(string(violated)) + " violated"
 	at := d.x(d.moment)
@@ -55,7 +60,7 @@ func Diagram(h *history.History, r *results.Run, violated checker.Property) stri
 		mark = mark[2:] + " v"
 		at -= len(mark) - 1
 	}
-	fmt.Fprintf(&d.out, "%*s%s\n", labelColumns+at, "", mark)
+	fmt.Fprintf(&d.out, "%*s%s\n", d.label+at, "", mark)
 	d.drawStrikes()
 	d.drawOwners()
 	d.drawServers()
@@ -68,6 +73,7 @@ func Diagram(h *history.History, r *results.Run, violated checker.Property) stri
 type diagram struct {
 	f       *Facts
 	moment  int64
+	label   int          // the width of labels
 	ops     []*Operation // that prove it
 	steps   []Sentence
 	strikes []*history.Strike
@@ -244,12 +250,12 @@ func (d *diagram) print(label string, r row) {
 	if x := d.x(d.moment); r[x] == ' ' {
 		r[x] = '!'
 	}
-	fmt.Fprintf(&d.out, "%s%s\n", padded(label), bytes.TrimRight(r, " "))
+	fmt.Fprintf(&d.out, "%s%s\n", d.padded(label), bytes.TrimRight(r, " "))
 }
 
-func padded(label string) string {
-	label = english.Short(label, labelColumns-1)
-	return label + strings.Repeat(" ", labelColumns-utf8.RuneCountInString(label))
+func (d *diagram) padded(label string) string {
+	label = english.Short(label, d.label-1)
+	return label + strings.Repeat(" ", d.label-utf8.RuneCountInString(label))
 }
 
 func (d *diagram) drawStrikes() {
@@ -355,7 +361,7 @@ func (d *diagram) drawAxis() {
 		}
 		r[d.x(s.At)] = letter
 	}
-	fmt.Fprintf(&d.out, "%s%s\n", padded(""), r)
+	fmt.Fprintf(&d.out, "%s%s\n", d.padded(""), r)
 	var marks []string
 	for _, m := range []struct {
 		mark byte
@@ -365,7 +371,7 @@ func (d *diagram) drawAxis() {
 			marks = append(marks, string(m.mark)+" "+m.says)
 		}
 	}
-	fmt.Fprintf(&d.out, "%s%s\n", padded(""), strings.Join(marks, "  "))
+	fmt.Fprintf(&d.out, "%s%s\n", d.padded(""), strings.Join(marks, "  "))
 }
 
 // write writes the steps, two lines for each at most.

@@ -33,10 +33,7 @@ type Base struct {
 	only func(*locks.Lock) bool
 	// pairs says that the base is small enough for every pair of faults on one machine.
 	// Larger bases contain it, so single faults leave it out.
-	pairs bool
-	// within names a base that contains this one. Single faults leave this one out where
-	// the lock's claims allow that.
-	within  string
+	pairs   bool
 	clients int
 	work    scenarios.Workload
 	// override has the different settings of single clients.
@@ -71,7 +68,7 @@ var bases = []Base{
 		work: scenarios.Workload{Holds: 1, Think: 800 * ms, Stagger: 300 * ms}},
 	{Name: "two-places", Summary: "two owners of each client wait in one queue", needs: []string{"waits"}, only: fair, clients: 2,
 		work: scenarios.Workload{Holds: 1, Owners: 2, Think: 800 * ms, Stagger: 300 * ms}},
-	{Name: "renewed-twice", Summary: "one client holds twice for longer than its lease", needs: []string{"renewal"}, within: "nested-leases", clients: 1,
+	{Name: "renewed-twice", Summary: "one client holds twice for longer than its lease", needs: []string{"renewal"}, only: withoutNestedLeases, clients: 1,
 		work: scenarios.Workload{Holds: 2, Think: 6500 * ms, Rest: 300 * ms}},
 	{Name: "inner-release", Summary: "one client releases an inner hold, and holds on for longer than its lease", needs: []string{"reentrant", "renewal"}, clients: 1,
 		work: scenarios.Workload{Holds: 1, Think: 6500 * ms, Nested: []faults.Duration{0}, Unnest: true}},
@@ -90,6 +87,9 @@ func fair(l *locks.Lock) bool          { return l.Claims.Fairness }
 func severalOrFair(l *locks.Lock) bool { return l.Groups > 1 || fair(l) }
 func onOnePrimary(l *locks.Lock) bool  { return l.Groups < 2 }
 
+// withoutNestedLeases is about locks that do not play nested-leases, which contains more.
+func withoutNestedLeases(l *locks.Lock) bool { return !l.Claims.Reentrant || !l.Claims.Explicit }
+
 func Names() []string {
 	return english.Words(bases, func(b Base) string { return b.Name })
 }
@@ -99,7 +99,7 @@ func Names() []string {
 func basesOf(l *locks.Lock, choice string) []Base {
 	var some []Base
 	for _, b := range bases {
-		if !b.allows(l) || b.pairs || b.only != nil && !b.only(l) || contained(b, l) {
+		if !b.allows(l) || b.pairs || b.only != nil && !b.only(l) {
 			continue
 		}
 		users, _ := suite.UsersOf(b.scenario(l), l, choice)
@@ -116,11 +116,6 @@ func basesOf(l *locks.Lock, choice string) []Base {
 func (b Base) allows(l *locks.Lock) bool {
 	ok, _ := b.scenario(l).Applies(l)
 	return ok
-}
-
-// contained reports whether a lock plays a base that contains b.
-func contained(b Base, l *locks.Lock) bool {
-	return slices.ContainsFunc(bases, func(larger Base) bool { return larger.Name == b.within && larger.allows(l) })
 }
 
 func find(l *locks.Lock, name string) (Base, error) {
