@@ -219,8 +219,8 @@ func wrongHolders(tested *locks.Lock, h *history.History) string {
 	return ""
 }
 
-// uncounted says that Holders counts no more than one permit in a run in which an owner got
-// several, "" if it counts them or nobody did.
+// uncounted says that Holders counts one permit at most, although an owner got several. It
+// is "" otherwise.
 func uncounted(h *history.History) (why string) {
 	asked := map[int64]int{} // by operation, its permits
 	for _, e := range h.Events {
