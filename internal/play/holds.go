@@ -230,9 +230,9 @@ type ownedHold struct {
 	owner string
 }
 
-// joinHolds makes one hold of those that an owner has on a server under several identities:
-// one of each acquire, of which the client may have heard no answer. The events have the
-// names of their owners.
+// joinHolds makes one hold of those that an owner has on a server under several identities.
+// An owner who heard no answer to an acquire asks again under another one. The events have
+// the names of their owners.
 func joinHolds(events []history.Event, behind map[*history.ServerEvent]readChange) []history.Event {
 	if len(behind) == 0 {
 		return events

@@ -12,8 +12,8 @@ import (
 	"github.com/holdfast-go/holdfast/internal/redis/keyspace"
 )
 
-// A judge that takes two holds of one owner for one, or the end of one for the end of both,
-// accuses a right semaphore: it sees room that is taken, or a lease that ended early.
+// A judge must not take two holds of one owner for one, or the end of one for the end of
+// both. It would accuse a right semaphore of a free place that is taken, or of an early end.
 func TestHoldsOfOneOwnerAreOne(t *testing.T) {
 	now := time.Unix(100, 0)
 	for _, c := range []struct {
