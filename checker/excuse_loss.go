@@ -165,8 +165,8 @@ func (t *trace) leftBehind(c *Belief, by int64) (l lossOfHold) {
 			continue
 		}
 		for _, f := range t.faults {
-			// A server goes on for a moment after the time that a fault is noted at, and one that
-			// is isolated until the fault is over.
+			// A server goes on for a moment after the time that a fault is noted at. An isolated
+			// one goes on until the fault is over.
 			goesOn := plus(f.from, t.allow.rounding)
 			if f.Forks {
 				goesOn = f.forgotUntil()
