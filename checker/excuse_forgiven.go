@@ -49,11 +49,7 @@ func (t *trace) forgiveOps(lock string, ops []linear.Op, apart bool) (forgiven [
 		if p.Kind == linear.FoundBusy {
 			revived[p.ID] = f.addReason(t.whyRevived(t.op(p.ID)))
 		}
-		if p.Kind == linear.FoundLost || p.Kind == linear.HeldNothing {
-			if f.addReason(t.whyForgotten(t.op(p.ID))) {
-				p.Kind, p.Return = linear.MaybeGave, linear.Forever
-			}
-		}
+		f.forgiveAnswer(p, t.whyForgotten)
 		if (p.Kind == linear.GotLock || p.Kind == linear.MaybeGot) && !p.Renewed {
 			if kept, how := t.keptByClock(t.op(p.ID)); kept > p.Lease {
 				f.addReason(how)
@@ -76,6 +72,9 @@ func (t *trace) forgiveOps(lock string, ops []linear.Op, apart bool) (forgiven [
 		default:
 			f.forgiveHold(i)
 		}
+	}
+	for i := range f.ops {
+		f.forgiveAnswer(&f.ops[i], t.whyUnheardOf)
 	}
 	return append(slices.DeleteFunc(f.ops, func(p linear.Op) bool { return revived[p.ID] }), f.ends...), f.why
 }
@@ -113,7 +112,9 @@ func (f *forgiving) forgiveHold(i int) {
 	if end != nil && (end.kind != history.OK || end.id != c.EndOp) {
 		until = max(until, min(end.ret, f.endTime)) // it may have been lost before the release arrived
 	}
-	if _, dead := f.crashed[c.Client]; dead && end == nil {
+	_, dead := f.crashed[c.Client]
+	closed := f.closing.at(c.Client) < never
+	if (dead || closed) && end == nil || closed && end != nil && end.failed(history.ErrCanceled) {
 		until = f.endTime // no owner releases it
 	}
 	l := f.lossUntil(i, until)
@@ -128,6 +129,13 @@ func (f *forgiving) forgiveHold(i int) {
 		}
 	}
 	f.forgiveRelease(end, l.forked)
+}
+
+// forgiveAnswer makes a release uncertain that found no hold for a reason.
+func (f *forgiving) forgiveAnswer(p *linear.Op, why func(*op) string) {
+	if (p.Kind == linear.FoundLost || p.Kind == linear.HeldNothing) && f.addReason(why(f.op(p.ID))) {
+		p.Kind, p.Return = linear.MaybeGave, linear.Forever
+	}
 }
 
 // forgiveRelease makes a release uncertain that faults may have undone. In a fork it may

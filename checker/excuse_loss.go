@@ -165,13 +165,8 @@ func (t *trace) leftBehind(c *Belief, by int64) (l lossOfHold) {
 			continue
 		}
 		for _, f := range t.faults {
-			// A server goes on for a moment after the time that a fault is noted at. An isolated
-			// one goes on until the fault is over.
-			goesOn := plus(f.from, t.allow.rounding)
-			if f.Forks {
-				goesOn = f.forgotUntil()
-			}
-			if !f.Promotes || goesOn < s.t || f.from > by || !slices.Contains(f.nodes, s.Node) {
+			// A server goes on for a moment after the time that a fault is noted at.
+			if !f.Promotes || plus(f.from, t.allow.rounding) < s.t || f.from > by || !slices.Contains(f.nodes, s.Node) {
 				continue
 			}
 			if !own.anyHeld(s.t, by, func(o *span) bool {
