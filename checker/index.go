@@ -213,7 +213,7 @@ func (x *index) addNote(e *history.Event) {
 	case history.Crashed:
 		x.notesOf[e.Client] = append(x.notesOf[e.Client], e)
 		x.crashed[e.Client] = e.Time
-		if e.Began() < e.Time {
+		if e.Result != nil && e.Result.Since > 0 { // it was closing, maybe from this very instant on
 			x.closing[e.Client] = e.Began()
 		}
 	case history.Closed:

@@ -215,7 +215,7 @@ type Result struct {
 	Until   int64  `json:"until,omitempty"`   // acquire: end of the validity that the grant names, 0 for none
 	Holder  string `json:"holder,omitempty"`  // observe: the owner that the lock named, "" for a free lock
 	Value   int64  `json:"value,omitempty"`   // read: the value; write: the value overwritten
-	Since   int64  `json:"since,omitempty"`   // closed, crashed: when the close began, if it took time
+	Since   int64  `json:"since,omitempty"`   // closed: when the close began, if it took time; crashed: when a close began that the crash cut short
 	Error   string `json:"error,omitempty"`   // class, on Fail and Info
 	Message string `json:"message,omitempty"` // the error's own words
 	Stack   string `json:"stack,omitempty"`   // panic: of its goroutine, or the end of what its process wrote to stderr

@@ -175,16 +175,12 @@ func (r *Recorder) closing(client string) (done func()) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		delete(r.closes, client)
-		r.append(history.Event{Kind: history.Note, F: history.Closed, Client: client, Result: since(began, int64(time.Since(r.Start)))})
+		note := history.Event{Kind: history.Note, F: history.Closed, Client: client}
+		if began < int64(time.Since(r.Start)) {
+			note.Result = &history.Result{Since: began}
+		}
+		r.append(note)
 	}
-}
-
-// since is the result of a note about a close that began earlier; nil if no time passed.
-func since(began, now int64) *history.Result {
-	if began >= now {
-		return nil
-	}
-	return &history.Result{Since: began}
 }
 
 // crashing records that a client is about to die: nothing of it is recorded from
@@ -196,8 +192,8 @@ func (r *Recorder) crashing(client string) (done func(error)) {
 	was := r.dead[client]
 	fill := r.place()
 	note := history.Event{Kind: history.Note, F: history.Crashed, Client: client}
-	if began, closing := r.closes[client]; closing {
-		note.Result = since(began, int64(time.Since(r.Start)))
+	if began, closing := r.closes[client]; closing { // maybe at this very instant
+		note.Result = &history.Result{Since: began}
 	}
 	r.dead[client] = true
 	return func(err error) {

@@ -25,6 +25,20 @@ func texts(events []history.Event) []string {
 	return all
 }
 
+// A judge that does not know of the close would accuse the lock: it refuses those who wait.
+func TestACrashCutsACloseShort(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := NewRecorder(time.Now())
+		time.Sleep(10 * time.Millisecond)
+		r.closing("client-1")
+		r.crashing("client-1")(nil) // within the same instant
+		r.End(history.EndEvent{}, 30*time.Millisecond)
+		if e := r.Events[0]; e.F != history.Crashed || e.Result == nil || e.Result.Since != e.Time {
+			t.Errorf("the crash is told as %+v", e)
+		}
+	})
+}
+
 // Servers report their events after clients have reported what they saw of them. In the
 // history each event stands where it happened.
 func TestLateAccountsComeInTheirPlace(t *testing.T) {

@@ -63,8 +63,28 @@ func (b *builder) closePair(p pair) {
 // New returns the first n rows for a lock. Rows that cover further pairs come first, so
 // that each prefix covers as much as it can. The same lock, seed and n give the same rows.
 func New(l *locks.Lock, seed uint64, n int) Array {
+	return newArray(l, seed, append(slices.Clone(work), strikes(l)), n)
+}
+
+// Works are workloads of a lock without a fault. Each two features of workloads that go
+// together are in some of them.
+func Works(l *locks.Lock) []*scenarios.Scenario {
+	features := slices.Clone(work)
+	for i, f := range features {
+		features[i].values = slices.DeleteFunc(slices.Clone(f.values), func(v value) bool {
+			s := &scenarios.Scenario{Override: map[string]scenarios.Override{}}
+			v.put(s)
+			return len(s.Faults) > 0
+		})
+	}
+	a := newArray(l, 1, features, 100)
+	return a.Rows[:a.Cover]
+}
+
+// newArray returns the first n rows of some features.
+func newArray(l *locks.Lock, seed uint64, features []feature, n int) Array {
 	b := &builder{lock: l, rng: random.Stream(seed, "cross"), open: map[pair]bool{}, left: map[cell]int{}, used: map[cell]int{}}
-	for _, f := range append(slices.Clone(work), strikes(l)) {
+	for _, f := range features {
 		f.values = slices.DeleteFunc(slices.Clone(f.values), func(v value) bool { return v.can != nil && !v.can(l) })
 		b.features = append(b.features, f)
 	}

@@ -1,6 +1,7 @@
 package cross
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/holdfast-go/holdfast/internal/must"
@@ -15,6 +16,34 @@ func TestEveryPairIsCovered(t *testing.T) {
 		t.Logf("%s: %d rows cover %d pairs; %d pairs or values have no row", name, a.Cover, a.Covered, len(a.Infeasible))
 		if a.Covered != a.Pairs || a.Cover == 0 {
 			t.Errorf("%s: %d of %d pairs are covered", name, a.Covered, a.Pairs)
+		}
+	}
+}
+
+// So is every pair without a fault in some of the workloads in which faults are placed.
+func TestWorksHaveEveryPair(t *testing.T) {
+	for _, name := range locks.Names() {
+		l := locks.MustFind(name)
+		rows := Works(l)
+		met := map[string]bool{}
+		for _, s := range rows {
+			features := strings.Split(strings.TrimPrefix(s.Title, "Crossed"), "; ")[1:]
+			for i, x := range features {
+				for _, y := range features[i+1:] {
+					met[x+" and "+y] = true
+				}
+			}
+			if len(s.Faults) > 0 {
+				t.Errorf("%s: %s has a fault", name, s.Title)
+			}
+		}
+		for _, pair := range []string{"owners two and names a prefix", "owners three and work past the lease", "names two and wait of a rival none"} {
+			if !met[pair] {
+				t.Errorf("%s: no workload has %s", name, pair)
+			}
+		}
+		if n := len(rows); n < 10 || n > 40 {
+			t.Errorf("%s has %d workloads", name, n)
 		}
 	}
 }

@@ -4,14 +4,17 @@
 package exhaustive
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/faults"
 	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/internal/search"
+	"github.com/holdfast-go/holdfast/internal/search/cross"
 	"github.com/holdfast-go/holdfast/internal/suite"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/scenarios/locks"
@@ -19,7 +22,7 @@ import (
 
 const ms = faults.Duration(time.Millisecond)
 
-// lease is the lease of every base. A third of it, the client's timeout of 3 s,
+// lease is the lease of every base but the crossed ones. A third of it, the client's timeout of 3 s,
 // and the lease itself are far enough apart to separate the classes of durations.
 const lease = 6000 * ms
 
@@ -90,8 +93,21 @@ func onOnePrimary(l *locks.Lock) bool  { return l.Groups < 2 }
 // withoutNestedLeases is about locks that do not play nested-leases, which contains more.
 func withoutNestedLeases(l *locks.Lock) bool { return !l.Claims.Reentrant || !l.Claims.Explicit }
 
+// crossed is the name of all workloads of [cross.Works], and begins that of each.
+const crossed = "crossed-work"
+
+// Names are the names of bases, and that of all crossed ones.
 func Names() []string {
-	return english.Words(bases, func(b Base) string { return b.Name })
+	return append(english.Words(bases, func(b Base) string { return b.Name }), crossed)
+}
+
+// crossedWorks are the crossed workloads of a lock as bases.
+func crossedWorks(l *locks.Lock) (all []Base) {
+	for i, s := range cross.Works(l) {
+		all = append(all, Base{Name: fmt.Sprintf("%s-%d", crossed, i+1), Summary: strings.TrimPrefix(s.Title, "Crossed; "),
+			clients: s.Topology.Clients, work: s.Workload, override: s.Override, user: s.Workload.User})
+	}
+	return all
 }
 
 // basesOf are the bases of single faults that a lock's claims allow, with each kind of
@@ -118,7 +134,14 @@ func (b Base) allows(l *locks.Lock) bool {
 	return ok
 }
 
-func find(l *locks.Lock, name string) (Base, error) {
+// find returns the base with a name, or all crossed ones.
+func find(l *locks.Lock, name string) ([]Base, error) {
+	if strings.HasPrefix(name, crossed) {
+		some := slices.DeleteFunc(crossedWorks(l), func(b Base) bool { return name != crossed && name != b.Name })
+		if len(some) > 0 {
+			return some, nil
+		}
+	}
 	for _, b := range bases {
 		if b.Name != name && b.Name+"-"+history.Careful != name {
 			continue
@@ -127,7 +150,7 @@ func find(l *locks.Lock, name string) (Base, error) {
 			b.Name, b.user = name, history.Careful
 		}
 		if b.allows(l) {
-			return b, nil
+			return []Base{b}, nil
 		}
 	}
 	unknown := &BaseError{name, l.Name(), english.Words(basesOf(l, suite.BothUsers), func(b Base) string { return b.Name })}
@@ -136,7 +159,8 @@ func find(l *locks.Lock, name string) (Base, error) {
 			unknown.Known = append(unknown.Known, b.Name)
 		}
 	}
-	return Base{}, unknown
+	unknown.Known = append(unknown.Known, crossed)
+	return nil, unknown
 }
 
 // BaseError reports a base that a lock does not have.
@@ -161,7 +185,7 @@ func (b Base) scenario(l *locks.Lock) *scenarios.Scenario {
 		Override:  b.override,
 		Needs:     b.needs,
 	}
-	s.Workload.Lease, s.Workload.Wait, s.Workload.Poll = lease, 20000*ms, 1000*ms
+	s.Workload.Lease, s.Workload.Wait, s.Workload.Poll = cmp.Or(b.work.Lease, lease), 20000*ms, 1000*ms
 	return s.PlayedBy(b.user)
 }
 

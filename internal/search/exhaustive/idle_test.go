@@ -36,8 +36,9 @@ func TestAFaultOfIdleLinksMayBeginEarlier(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			l := locks.MustFind(tt.lock)
-			b, err := find(l, tt.base)
+			found, err := find(l, tt.base)
 			must.Succeed(t, err)
+			b := found[0]
 			v, err := draw.NewVocabulary(nil, nil, false)
 			must.Succeed(t, err)
 			play := func(p Placement) (*play.Seen, []history.Event) {

@@ -89,11 +89,10 @@ func (o Options) Play(ctx context.Context, progress func(string)) (Results, erro
 	began := time.Now()
 	bases := basesOf(o.Lock, o.Users)
 	if o.Base != "" {
-		b, err := find(o.Lock, o.Base)
-		if err != nil {
+		var err error
+		if bases, err = find(o.Lock, o.Base); err != nil {
 			return Results{}, err
 		}
-		bases = []Base{b}
 	}
 	r, err := o.begin(bases)
 	if err != nil {

@@ -122,11 +122,14 @@ func TestWhatALeaseCannotPreventIsInherent(t *testing.T) {
 // the placements in all bases.
 func TestTheReferenceLocksKeepTheirPromises(t *testing.T) {
 	for _, tt := range []struct {
-		lock string
-		of   int // the slice of make nightly is one of so many
-	}{{"reentrant", 40}, {"fair", 60}, {"fenced", 60}, {"reentrant-wait", 60}, {"multi", 800}, {"redlock", 800}} {
-		t.Run(tt.lock, func(t *testing.T) {
-			o := options(t, tt.lock, "")
+		lock, base string
+		of         int // the slice of make nightly is one of so many
+	}{
+		{"reentrant", "", 40}, {"fair", "", 60}, {"fenced", "", 60}, {"reentrant-wait", "", 60}, {"multi", "", 800}, {"redlock", "", 800},
+		{"reentrant", "crossed-work", 200}, {"fair", "crossed-work", 200},
+	} {
+		t.Run(strings.TrimSpace(tt.lock+" "+tt.base), func(t *testing.T) {
+			o := options(t, tt.lock, tt.base)
 			o.Shard = suite.Shard{Index: 1, Of: tt.of * nightly.Every(4)}
 			for _, c := range played(t, o).Violated {
 				t.Errorf("%s after %s (%s): %s", c.Property, c.When, c.First, c.Reason)

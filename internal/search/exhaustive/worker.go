@@ -136,7 +136,7 @@ func Answer(l *locks.Lock, j suite.Job, a suite.Answer, guard Guard) suite.Answe
 	if err == nil && o == nil {
 		err = errors.New("there is no placement to play")
 	}
-	var b Base
+	var b []Base
 	if err == nil {
 		b, err = find(l, o.Base)
 	}
@@ -147,7 +147,7 @@ func Answer(l *locks.Lock, j suite.Job, a suite.Answer, guard Guard) suite.Answe
 	stats := results.Stats{}
 	all, err := o.play(func(c cellOrder, all []faults.Spec, build bool) (seen, error) {
 		a.Run.Stats = results.Stats{}
-		out, err := show(b.with(l, c.Name, all), l, &a.Run, build, guard)
+		out, err := show(b[0].with(l, c.Name, all), l, &a.Run, build, guard)
 		stats.Commands += a.Run.Stats.Commands
 		stats.VirtualMS += a.Run.Stats.VirtualMS
 		return out, err
