@@ -148,17 +148,8 @@ func (s *stage) stop() []*stream.StreamChunk {
 	defer s.mu.Unlock()
 	rest := s.queue
 	s.queue = nil
-	for drained := false; !drained; { // a buffered toxic's input
-		select {
-		case c, ok := <-s.input:
-			if !ok {
-				drained = true
-			} else {
-				rest = append([]*stream.StreamChunk{c}, rest...)
-			}
-		default:
-			drained = true
-		}
+	for len(s.input) > 0 { // a buffered toxic's, to which nobody sends any more
+		rest = append([]*stream.StreamChunk{<-s.input}, rest...)
 	}
 	if s.ended && !s.stub.Closed() {
 		rest = append(rest, nil)
