@@ -35,11 +35,14 @@ type turnKey struct {
 	n        int    // of the connection
 }
 
-func (k turnKey) before(o turnKey) bool {
-	if k.last != o.last {
-		return o.last
+func (k turnKey) compare(o turnKey) int {
+	switch {
+	case k.last == o.last:
+		return cmp.Or(cmp.Compare(k.from, o.from), cmp.Compare(k.to, o.to), cmp.Compare(k.n, o.n))
+	case k.last:
+		return 1
 	}
-	return cmp.Or(cmp.Compare(k.from, o.from), cmp.Compare(k.to, o.to), cmp.Compare(k.n, o.n)) < 0
+	return -1
 }
 
 func newTurns() *turns {
@@ -107,13 +110,7 @@ func (t *turns) over() bool {
 func (t *turns) next() *turn {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	first := 0
-	for i, x := range t.waiting {
-		if x.key.before(t.waiting[first].key) {
-			first = i
-		}
-	}
-	x := t.waiting[first]
-	t.waiting = slices.Delete(t.waiting, first, first+1)
-	return x
+	first := slices.MinFunc(t.waiting, func(a, b *turn) int { return a.key.compare(b.key) })
+	t.waiting = without(t.waiting, first)
+	return first
 }
