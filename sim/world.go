@@ -11,6 +11,7 @@
 package sim
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -293,14 +294,9 @@ func (w *World) link(from, to string) *link {
 func (w *World) allLinks() []*link {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	ids := slices.SortedFunc(maps.Keys(w.links), func(a, b [2]string) int {
-		return slices.Compare(a[:], b[:])
+	return slices.SortedFunc(maps.Values(w.links), func(a, b *link) int {
+		return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to))
 	})
-	links := make([]*link, len(ids))
-	for i, id := range ids {
-		links[i] = w.links[id]
-	}
-	return links
 }
 
 // reroute redirects every client to the current primaries, as Sentinel or the
