@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"slices"
 	"strings"
@@ -360,28 +361,17 @@ func (n *node) start(keepData bool) error {
 	if n.up {
 		return fmt.Errorf("%s is already up", n.name)
 	}
-	old := n.data
+	old, cause := n.data, "restart"
 	if keepData {
 		n.boot(old)
-		n.data = withoutExpired(old, n.data)
-		n.observe("expiry", "", "")
-		return nil
+		maps.Copy(old, n.data)
+		cause = "expiry"
+	} else {
+		n.boot(nil)
 	}
-	n.boot(nil)
-	n.data = old // so that what is gone is noticed
-	n.observe("restart", "", "")
+	n.data = old // so that what is gone, or has expired meanwhile, is noticed
+	n.observe(cause, "", "")
 	return nil
-}
-
-// withoutExpired is the base of comparison for a restart with data: all old keys,
-// so that keys which expired meanwhile are reported.
-func withoutExpired(old, now keyspace.Data) keyspace.Data {
-	for k, v := range old {
-		if _, ok := now[k]; !ok {
-			now[k] = v
-		}
-	}
-	return now
 }
 
 // setClock moves the clock. Expiry times are absolute, as in Redis: a jump
