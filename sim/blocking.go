@@ -38,8 +38,8 @@ func (s *session) dispatch(cmd string, args []string) script.Keys {
 		keys, _ := keysOf(cmd, args)
 		n.declared = append([]string{}, keys...)
 	}
-	if s.multi && n.compares(cmd, args[1:]) {
-		args = asScript(args)
+	if s.multi && n.compares(cmd, args[1:]) { // miniredis keeps it as a script until EXEC
+		args = append([]string{"EVAL", "return redis.pcall(unpack(ARGV))", "0"}, args...)
 	}
 	if !keyspace.MayWait(args) {
 		return s.requests.Execute(args)

@@ -152,11 +152,6 @@ func valueOf(process *server.Server, c *server.Peer, key string) (value string, 
 	return value, found, err
 }
 
-// asScript is the form of a request that compares in which miniredis keeps it until EXEC.
-func asScript(args []string) []string {
-	return append([]string{"EVAL", "return redis.pcall(unpack(ARGV))", "0"}, args...)
-}
-
 // abortTransaction makes the EXEC of a connection fail, as a refused request does.
 func (s *session) abortTransaction() {
 	if !s.multi {
