@@ -74,7 +74,7 @@ func (in *interpreter) run(e *Engine, peer *server.Peer, p *program, keys, args 
 		peer.WriteError(fmt.Sprintf("ERR Error compiling script (new function): "+err.Error(), []any{}...))
 		return false
 	}
-	reply(l, peer, l.Get(1))
+	reply(peer, l.Get(1))
 	l.SetTop(0)
 	peer.Resp3, peer.SwitchResp3 = resp3, nil
 	return true

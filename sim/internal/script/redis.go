@@ -158,8 +158,7 @@ func (in *interpreter) setResp(l *lua.LState) int {
 	if version != 2 && version != 3 {
 		return raise(l, "RESP version must be 2 or 3")
 	}
-	resp3 := version == 3
-	in.peer.SwitchResp3 = &resp3
+	in.peer.SwitchResp3 = new(version == 3)
 	return 0
 }
 
@@ -195,7 +194,7 @@ func fromReply(l *lua.LState, res any) lua.LValue {
 }
 
 // reply sends a Lua value to a client.
-func reply(l *lua.LState, c *server.Peer, value lua.LValue) {
+func reply(c *server.Peer, value lua.LValue) {
 	switch v := value.(type) {
 	case nil, *lua.LNilType:
 		c.WriteNull()
@@ -224,7 +223,7 @@ func reply(l *lua.LState, c *server.Peer, value lua.LValue) {
 		}
 		c.WriteLen(n)
 		for i := range n {
-			reply(l, c, v.RawGetInt(i+1))
+			reply(c, v.RawGetInt(i+1))
 		}
 	default:
 		panic(fmt.Sprintf("script: a result of type %s", v.Type())) // as miniredis does
