@@ -114,12 +114,8 @@ func (h *hunt) row() mutantRow {
 
 // median is the lower one of an even number.
 func median(trials []*huntTrial, of func(*huntTrial) float64) float64 {
-	var all []float64
-	for _, t := range trials {
-		all = append(all, of(t))
-	}
-	slices.Sort(all)
-	return all[midpoint(len(all))]
+	sorted := slices.SortedFunc(slices.Values(trials), func(a, b *huntTrial) int { return cmp.Compare(of(a), of(b)) })
+	return of(sorted[midpoint(len(sorted))])
 }
 
 // ordered sorts killers by passes, then by the order of the scenarios and of the
