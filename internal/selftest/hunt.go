@@ -3,6 +3,7 @@ package selftest
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/holdfast-go/holdfast/checker"
@@ -137,10 +138,8 @@ func (t *huntTrial) next() []suite.Job {
 
 // take adds the results of a pass. An interrupted pass counts for nothing.
 func (t *huntTrial) take(answers []*suite.Answer) {
-	for _, a := range answers {
-		if a == nil {
-			return
-		}
+	if slices.Contains(answers, nil) {
+		return
 	}
 	t.hunt.passes++
 	t.Seeds++
@@ -149,7 +148,7 @@ func (t *huntTrial) take(answers []*suite.Answer) {
 			t.VirtualMS += a.Run.Stats.VirtualMS
 			t.WallMS += a.Run.Stats.WallMS
 		}
-		if !t.hunt.useless(a, which(a.Run.Scenario, a.Run.Lock, a.Run.Seed)) {
+		if !t.hunt.useless(a, fmt.Sprintf("%s with %s, seed %d", a.Run.Scenario, a.Run.Lock, a.Run.Seed)) {
 			t.judge(a)
 		}
 	}

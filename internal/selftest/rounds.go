@@ -98,10 +98,6 @@ func (f *Flaws) collect(c campaign) {
 // number.
 func midpoint(n int) int { return (n - 1) / 2 }
 
-func which(scenario, lock string, seed uint64) string {
-	return fmt.Sprintf("%s with %s, seed %d", scenario, lock, seed)
-}
-
 // UnknownMutantError means that the gallery has no such mutant. It lists the
 // existing ones.
 type UnknownMutantError struct {
