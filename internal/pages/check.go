@@ -57,16 +57,7 @@ func (h *CheckedHistory) title() string {
 // each calls row for every property, in the order of reports.
 func (h *CheckedHistory) each(row func(property, verdict, reason string)) {
 	for _, p := range checker.Properties() {
-		v, ok := h.Verdicts[p.Name]
-		if !ok {
-			row(string(p.Name), "not claimed", "")
-			continue
-		}
-		words := string(v.Outcome)
-		if v.Class != "" {
-			words += " (" + v.Class + ")"
-		}
-		row(string(p.Name), words, v.Reason)
+		row(string(p.Name), verdictWords(h.Verdicts, p.Name, "not claimed"), h.Verdicts[p.Name].Reason)
 	}
 }
 

@@ -217,7 +217,7 @@ func compareRuns(before, after suite.Dir, x, y *results.Run) *Pair {
 	r := pairOf(x, y, Events)
 	better, worse := false, false
 	for _, p := range judgedIn(x, y) {
-		a, b := verdictWords(x, p), verdictWords(y, p)
+		a, b := verdictWords(x.Verdicts, p, "not judged"), verdictWords(y.Verdicts, p, "not judged")
 		if a == b {
 			continue
 		}
@@ -263,11 +263,12 @@ func judgedIn(x, y *results.Run) []checker.Property {
 	return all
 }
 
-func verdictWords(r *results.Run, p checker.Property) string {
-	v, ok := r.Verdicts[p]
+// verdictWords are the verdict on a property, or none where there is no verdict.
+func verdictWords(verdicts map[checker.Property]checker.Verdict, p checker.Property, none string) string {
+	v, ok := verdicts[p]
 	switch {
 	case !ok:
-		return "not judged"
+		return none
 	case v.Class != "":
 		return string(v.Outcome) + " (" + v.Class + ")"
 	}
