@@ -135,12 +135,7 @@ func mostlyAt(c exhaustive.Cause) string {
 	if len(kinds) == 0 {
 		return "no moment"
 	}
-	most := kinds[0]
-	for _, k := range kinds {
-		if c.At[k] > c.At[most] {
-			most = k
-		}
-	}
+	most := slices.MaxFunc(kinds, func(a, b string) int { return c.At[a] - c.At[b] })
 	if len(kinds) > 1 {
 		return fmt.Sprintf("%s, and %d others", most, len(kinds)-1)
 	}
