@@ -177,14 +177,11 @@ func (r *Replay) writeLinks(out io.Writer) {
 }
 
 func doing(toxic string) string {
-	words, known := map[string]string{
+	words := map[string]string{
 		"Hold": "everything is held", "Delay": "everything is delayed", "Blackhole": "everything is lost",
 		"DropMessages": "pub/sub messages are lost", "SlowSubscribe": "subscriptions are delayed",
 	}[toxic]
-	if !known {
-		return "through " + toxic
-	}
-	return words
+	return cmp.Or(words, "through "+toxic)
 }
 
 // counted yields the different words of a sorted list, with the count of each.
