@@ -133,6 +133,16 @@ func few(all []string) string {
 	return english.And(all)
 }
 
+// scenariosThat names the scenarios of the catalogue of which something is true.
+func scenariosThat(is func(*scenarios.Scenario) bool) (names []string) {
+	for _, s := range scenarios.Catalogue() {
+		if is(s) {
+			names = append(names, s.Name)
+		}
+	}
+	return names
+}
+
 func lock(p *sheet, word string) {
 	if !slices.Contains(locks.Names(), word) {
 		return
@@ -173,13 +183,7 @@ func claim(p *sheet, word string) {
 	p.begin(word, "a claim of a lock")
 	p.line("says", history.Claims{}.Describe(word))
 	p.line("made by", few(slices.DeleteFunc(locks.Names(), func(name string) bool { return !locks.MustFind(name).Claims.Has(word) })))
-	var needs []string
-	for _, s := range scenarios.Catalogue() {
-		if slices.Contains(s.Needs, word) {
-			needs = append(needs, s.Name)
-		}
-	}
-	p.line("needed by", few(needs))
+	p.line("needed by", few(scenariosThat(func(s *scenarios.Scenario) bool { return slices.Contains(s.Needs, word) })))
 	p.line("source", "checker/history/claims.go")
 	p.line("page", "docs/test-your-own-lock.md, docs/adapter-protocol.md")
 	p.line("try", "holdfast list claims")
@@ -219,12 +223,10 @@ func scenario(p *sheet, word string) {
 	p.begin(word, "a scenario of the catalogue")
 	p.line("is", s.Title)
 	p.line("story", s.Story)
-	for i, f := range s.Faults {
-		heading := ""
-		if i == 0 {
-			heading = "faults"
-		}
+	heading := "faults"
+	for _, f := range s.Faults {
 		p.line(heading, fmt.Sprintf("%s of %s, %s", f.Fault, strings.Join(f.Target, ", "), f.When()))
+		heading = ""
 	}
 	breaks := map[string][]string{}
 	var whats, holds []string
@@ -272,13 +274,9 @@ func fault(p *sheet, word string) {
 		params = append(params, name)
 	}
 	p.line("parameters", strings.Join(params, ", "))
-	var used []string
-	for _, s := range scenarios.Catalogue() {
-		if slices.ContainsFunc(s.Faults, func(f faults.Spec) bool { return f.Fault == word }) {
-			used = append(used, s.Name)
-		}
-	}
-	p.line("comes in", few(used))
+	p.line("comes in", few(scenariosThat(func(s *scenarios.Scenario) bool {
+		return slices.ContainsFunc(s.Faults, func(f faults.Spec) bool { return f.Fault == word })
+	})))
 	p.line("source", "faults")
 	p.line("page", "docs/faults.md")
 	p.line("try", "holdfast explore --lock reentrant --faults "+word)
@@ -291,17 +289,13 @@ func property(p *sheet, word string) {
 	}
 	p.begin(word, "a property that every history is judged by")
 	p.line("promise", checker.Properties()[i].Promise)
-	var shown []string
-	for _, s := range scenarios.Catalogue() {
-		for _, name := range locks.Names() {
+	p.line("violated in", few(scenariosThat(func(s *scenarios.Scenario) bool {
+		return slices.ContainsFunc(locks.Names(), func(name string) bool {
 			l := locks.MustFind(name)
-			if ok, _ := s.Applies(l); ok && s.Expected(l)[checker.Property(word)].Outcome == checker.Violated {
-				shown = append(shown, s.Name)
-				break
-			}
-		}
-	}
-	p.line("violated in", few(shown))
+			ok, _ := s.Applies(l)
+			return ok && s.Expected(l)[checker.Property(word)].Outcome == checker.Violated
+		})
+	})))
 	p.line("source", "checker/property_"+word+".go")
 	p.line("page", "docs/history.md, docs/judges.md")
 	p.line("try", "holdfast shrink RUNDIR --property "+word)
