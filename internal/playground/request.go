@@ -86,16 +86,13 @@ func (p *plan) change(src []byte) error {
 	if err != nil {
 		return err
 	}
-	known := map[string]field{}
-	for _, f := range numbers(s) {
-		known[f.path] = f
-	}
+	all := numbers(s)
 	for path := range p.Set {
-		if _, ok := known[path]; !ok {
+		if !slices.ContainsFunc(all, func(f field) bool { return f.path == path }) {
 			return refuse("%s has no parameter %q", p.Scenario, path)
 		}
 	}
-	for _, f := range numbers(s) { // in an order, for the first error
+	for _, f := range all { // in an order, for the first error
 		was := f.text()
 		text, ok := p.Set[f.path]
 		if !ok {
