@@ -129,17 +129,7 @@ type outcome struct {
 // playKind plays and judges a run, and draws it. With Beside it plays those locks
 // instead, and draws the first that survives beside the run that the order has.
 func playKind(j suite.Job, a suite.Answer, g suite.Guard) suite.Answer {
-	o, err := suite.DecodeAs[order](j.Args)
-	if err != nil {
-		a.Defect = err.Error()
-		return a
-	}
-	p, err := o.plan()
-	if err != nil {
-		a.Defect = err.Error()
-		return a
-	}
-	out, err := p.playOrder(o, j, &a, g)
+	out, err := playOrder(j, &a, g)
 	switch {
 	case err != nil:
 		a.Defect = err.Error()
@@ -150,7 +140,15 @@ func playKind(j suite.Job, a suite.Answer, g suite.Guard) suite.Answer {
 }
 
 // playOrder returns nil if the chosen lock could not be played.
-func (p *plan) playOrder(o *order, j suite.Job, a *suite.Answer, g suite.Guard) (*outcome, error) {
+func playOrder(j suite.Job, a *suite.Answer, g suite.Guard) (*outcome, error) {
+	o, err := suite.DecodeAs[order](j.Args)
+	if err != nil {
+		return nil, err
+	}
+	p, err := o.plan()
+	if err != nil {
+		return nil, err
+	}
 	if len(o.Beside) == 0 {
 		_, played := a.Play(j, g, j.Simulate)
 		if played == nil || a.Defect != "" {
