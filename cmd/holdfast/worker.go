@@ -1,8 +1,6 @@
 package main
 
 import (
-	"io"
-
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-go/holdfast/internal/adapter"
@@ -12,7 +10,12 @@ import (
 func newWorkerCmd() *cobra.Command {
 	return &cobra.Command{
 		Use: "worker", Short: "Play runs for another holdfast (internal)", Hidden: true, Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return serveWorker(c.InOrStdin(), c.OutOrStdout()) },
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := workers.ServeJobs(c.InOrStdin(), c.OutOrStdout()); err != nil {
+				return defect(err)
+			}
+			return nil
+		},
 	}
 }
 
@@ -23,11 +26,4 @@ func newClientCmd() *cobra.Command {
 			return adapter.ServeBuiltIn(c.Context(), c.InOrStdin(), c.OutOrStdout())
 		},
 	}
-}
-
-func serveWorker(stdin io.Reader, stdout io.Writer) error {
-	if err := workers.ServeJobs(stdin, stdout); err != nil {
-		return defect(err)
-	}
-	return nil
 }
