@@ -47,8 +47,6 @@ type adapterCheckFlags struct {
 	patience time.Duration
 }
 
-var adapterCheckFormats = []string{"text", "json"}
-
 func newAdapterCheckCmd() *cobra.Command {
 	var f adapterCheckFlags
 	c := &cobra.Command{
@@ -77,7 +75,7 @@ defect of holdfast itself; 130 interrupted.`,
 	c.Flags().StringSliceVar(&f.locks, "lock", nil, "locks to check, by name (default all that it describes)")
 	c.Flags().StringSliceVar(&f.checks, "check", nil, "checks to carry out, by name, beside those that all others need (default all)")
 	c.Flags().StringVar(&f.backend, "backend", liveplay.AutoBackend, "what the servers are, redis (redis-server or valkey-server), miniredis or the path of a program; auto is redis where it is installed")
-	formatFlag(c, &f.format, adapterCheckFormats, "what to print: text or json")
+	formatFlag(c, &f.format, []string{"text", "json"}, "what to print: text or json")
 	c.Flags().DurationVar(&f.lease, "lease", conform.DefaultLease, "lease that the locks are opened with")
 	c.Flags().DurationVar(&f.patience, "patience", conform.DefaultPatience, "how long an answer may take that has to wait for nothing; the start of a process, three times as long")
 	complete(c, "check", conform.Names())

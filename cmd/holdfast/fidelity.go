@@ -53,15 +53,13 @@ itself; 130 interrupted.`,
 	c.Flags().StringVar(&f.backend, "backend", servers.Redis, "live: redis (redis-server or valkey-server), or the path of a program")
 	c.Flags().Uint64Var(&f.seed, "seed", 1, "seed of every run")
 	c.Flags().StringVar(&f.out, "out", "", "run directory (default holdfast-runs/TIME)")
-	formatFlag(c, &f.format, fidelityFormats, "what to print: text or markdown")
+	formatFlag(c, &f.format, []string{"text", "markdown"}, "what to print: text or markdown")
 	c.Flags().Float64Var(&f.scale, "time-scale", 0, "as in holdfast run")
 	c.Flags().IntVar(&f.workers, "workers", 0, "as in holdfast run")
 	complete(c, "lock", locks.Names())
 	complete(c, "server", profile.Names())
 	return c
 }
-
-var fidelityFormats = []string{"text", "markdown"}
 
 func runFidelity(c *cobra.Command, args []string, f fidelityFlags) error {
 	worlds := []string{worldSim, worldLive}

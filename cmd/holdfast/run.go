@@ -84,7 +84,7 @@ input; 3 some verdict unknown; 4 a defect of holdfast itself; 130 interrupted.`,
 	c.Flags().Uint64Var(&f.seed, "seed", 1, "seed of the first run of each cell")
 	c.Flags().IntVar(&f.seeds, "seeds", 1, "how many seeds to play, counting up from --seed")
 	c.Flags().StringVar(&f.out, "out", "", "run directory (default holdfast-runs/TIME)")
-	formatFlag(c, &f.format, runFormats, "what to print: text, json, junit, sarif or markdown")
+	formatFlag(c, &f.format, []string{"text", "json", "junit", "sarif", "markdown"}, "what to print: text, json, junit, sarif or markdown")
 	c.Flags().StringVar(&f.accept, "accept", "", "a YAML file of accepted violations: one that it does not have fails, and one that no run shows fails too")
 	c.Flags().StringVar(&f.outputs.JUnit, "junit", "", "also write JUnit XML to this file")
 	c.Flags().StringVar(&f.outputs.Markdown, "markdown", "", "also write Markdown to this file")
@@ -97,8 +97,6 @@ input; 3 some verdict unknown; 4 a defect of holdfast itself; 130 interrupted.`,
 	complete(c, "backend", liveplay.Backends())
 	return c
 }
-
-var runFormats = []string{"text", "json", "junit", "sarif", "markdown"}
 
 func runScenarios(c *cobra.Command, args []string, f runFlags) error {
 	o, err := f.options(c, args)

@@ -35,8 +35,6 @@ type shrinkFlags struct {
 	pool     poolFlags
 }
 
-var shrinkFormats = []string{"text", "json"}
-
 func newShrinkCmd() *cobra.Command {
 	var f shrinkFlags
 	c := &cobra.Command{
@@ -74,7 +72,7 @@ Exit codes: 0 it was shrunk; 2 bad usage or bad input, or nothing to shrink;
 	c.Flags().IntVar(&f.runs, "runs", 2000, "how many runs to play at most")
 	c.Flags().DurationVar(&f.limit, "time", 10*time.Minute, "how long to go on at most, in real time")
 	c.Flags().StringVar(&f.out, "out", "", "the scenario file to write (default RUNDIR/shrunk.yaml)")
-	formatFlag(c, &f.format, shrinkFormats, "what to print: text or json")
+	formatFlag(c, &f.format, []string{"text", "json"}, "what to print: text or json")
 	f.pool.flags(c, time.Minute)
 	complete(c, "lock", playable())
 	complete(c, "property", properties())
