@@ -63,12 +63,8 @@ input; 3 some verdict unknown; 4 a defect of holdfast itself; 130 interrupted.`,
 	return c
 }
 
-func (f varyFlags) check() error {
-	return cmp.Or(between("--seeds", f.seeds, 1, 100_000_000), seeds(f.seed, f.seeds), f.pool.check())
-}
-
 func runVariations(c *cobra.Command, args []string, f varyFlags) error {
-	if err := f.check(); err != nil {
+	if err := cmp.Or(between("--seeds", f.seeds, 1, 100_000_000), seeds(f.seed, f.seeds), f.pool.check()); err != nil {
 		return err
 	}
 	plan, err := suite.NewPlan(c.Context(), suite.Options{Scenarios: args, Locks: f.locks})
