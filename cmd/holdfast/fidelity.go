@@ -10,7 +10,6 @@ import (
 	"github.com/holdfast-go/holdfast/internal/redis/profile"
 	"github.com/holdfast-go/holdfast/internal/selftest"
 	"github.com/holdfast-go/holdfast/internal/suite"
-	"github.com/holdfast-go/holdfast/reports"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
@@ -105,7 +104,13 @@ func runFidelity(c *cobra.Command, args []string, f fidelityFlags) error {
 			return err
 		}
 	}
-	return result(agreement(both))
+	switch {
+	case !both.AllExplained():
+		return result(exitUnexpected)
+	case both.Sim.Summary.Unknown+both.Live.Summary.Unknown > 0:
+		return result(exitUnknown)
+	}
+	return nil
 }
 
 // in is the plan for a world.
@@ -115,15 +120,4 @@ func (f fidelityFlags) in(world string) runFlags {
 		flags.scale, flags.backend = f.scale, f.backend
 	}
 	return flags
-}
-
-// agreement is the exit code for a comparison.
-func agreement(f reports.Fidelity) int {
-	switch {
-	case !f.AllExplained():
-		return exitUnexpected
-	case f.Sim.Summary.Unknown+f.Live.Summary.Unknown > 0:
-		return exitUnknown
-	}
-	return exitOK
 }
