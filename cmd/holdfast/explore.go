@@ -158,9 +158,7 @@ func runExplore(c *cobra.Command, f exploreFlags) error {
 			return badInput(err, "--known takes the explore.json of another exploration")
 		}
 	}
-	if f.out == "" {
-		f.out = suite.Unused()
-	}
+	f.out = cmp.Or(f.out, suite.Unused())
 	if f.exhaustive {
 		pool := f.pool.pool().Keeping()
 		defer pool.Stop()
