@@ -127,9 +127,3 @@ func (o externalServers) discover(ctx context.Context) (*servers.External, error
 	}
 	return own, nil
 }
-
-// words are the flags again, without names and passwords.
-func (o externalServers) words() []string {
-	list, _ := servers.ParseAddresses(o.addresses) // they have been read before
-	return o.guest.Words(list)
-}

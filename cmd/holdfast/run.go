@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/holdfast-go/holdfast/internal/live/servers"
 	"github.com/holdfast-go/holdfast/internal/play/liveplay"
 	"github.com/holdfast-go/holdfast/internal/redis/profile"
 	"github.com/holdfast-go/holdfast/internal/suite"
@@ -207,7 +208,8 @@ func runCommand(args []string, f runFlags) string {
 	again.flag(f.world == worldLive && !f.external.given(), "--backend", f.backend)
 	again.flag(f.server != "", "--server", f.server)
 	again.flag(f.scale != 0, "--time-scale", fmt.Sprint(f.scale))
-	again = append(again, f.external.words()...)
+	own, _ := servers.ParseAddresses(f.external.addresses) // they have been read before
+	again = append(again, f.external.guest.Words(own)...)  // without names and passwords
 	for _, a := range f.adapter {
 		again.flag(true, "--adapter", "'"+a+"'")
 	}
