@@ -162,12 +162,7 @@ func (y *tally) survivors(k place, locks []string) []string {
 // survivesAll reports whether a lock was played in every scenario of a list and
 // survived each.
 func survivesAll(played, broken, list []string) bool {
-	for _, s := range list {
-		if !slices.Contains(played, s) || slices.Contains(broken, s) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(list, func(s string) bool { return !slices.Contains(played, s) || slices.Contains(broken, s) })
 }
 
 func survive(locks []string) string {
