@@ -2,6 +2,7 @@ package reports
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/holdfast-go/holdfast/checker"
@@ -121,11 +122,8 @@ func verdictOn(r *results.Run, p checker.Property) checker.Verdict {
 // bothProperties are the properties of either run, in the order of reports.
 func bothProperties(a, b *results.Run) []checker.Property {
 	either := results.Run{Verdicts: map[checker.Property]checker.Verdict{}}
-	for _, r := range []*results.Run{a, b} {
-		for p, v := range r.Verdicts {
-			either.Verdicts[p] = v
-		}
-	}
+	maps.Copy(either.Verdicts, a.Verdicts)
+	maps.Copy(either.Verdicts, b.Verdicts)
 	return propertiesOf(&either)
 }
 
