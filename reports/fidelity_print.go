@@ -51,8 +51,6 @@ func (t *twoWorlds) textMark(scenario, lock string) string {
 		return looks[max(sim, live)].ascii
 	case unexplained:
 		return "[" + both(looks[sim].ascii, looks[live].ascii) + "]"
-	case onlySim:
-		return both(looks[sim].ascii, "-")
 	}
 	return both(looks[sim].ascii, looks[live].ascii)
 }
@@ -154,8 +152,6 @@ func (t *twoWorlds) markdownMark(scenario, lock string) string {
 		return EscapeMarkdown(looks[max(sim, live)].symbol)
 	case unexplained:
 		return `**\[` + symbol(sim) + "/" + symbol(live) + `\]**`
-	case onlySim:
-		return symbol(sim) + "/–"
 	}
 	return symbol(sim) + "/" + symbol(live)
 }
