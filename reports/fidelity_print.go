@@ -108,7 +108,8 @@ func (f Fidelity) Markdown(w io.Writer) error {
 	t, all := newTwoWorlds(f), f.differences()
 	fmt.Fprintf(b, "%s.\n\n", t.summary())
 	if len(t.all.scenarios) > 0 {
-		t.markdownMatrix(b)
+		markdownGrid(b, t.all, t.markdownMark)
+		fmt.Fprint(b, "; two marks: the simulator's and the live world's, where they differ on some property or only the simulator played it; in \\[brackets\\]: not explained.\n\n")
 	}
 	for i, d := range all {
 		if i == 0 {
@@ -137,11 +138,6 @@ func (f Fidelity) Markdown(w io.Writer) error {
 		fmt.Fprintf(b, "%s is explained, and there is no such difference.\n\n", EscapeMarkdown(key))
 	}
 	return b.Flush()
-}
-
-func (t *twoWorlds) markdownMatrix(w *bufio.Writer) {
-	markdownGrid(w, t.all, t.markdownMark)
-	fmt.Fprint(w, "; two marks: the simulator's and the live world's, where they differ on some property or only the simulator played it; in \\[brackets\\]: not explained.\n\n")
 }
 
 func (t *twoWorlds) markdownMark(scenario, lock string) string {
