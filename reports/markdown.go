@@ -97,18 +97,12 @@ func markdownFindings(w *bufio.Writer, m *matrix) {
 	for _, f := range all {
 		if len(f.tail) > 0 {
 			fmt.Fprintf(w, "%s, %s: %s\n\n", EscapeMarkdown(english.Name(f.run.Scenario)), EscapeMarkdown(english.Name(f.run.Column())), EscapeMarkdown(f.reason))
-			markdownLines(w, f.tail)
+			for _, line := range f.tail { // in an indented block everything is code
+				fmt.Fprintf(w, "    %s\n", line)
+			}
+			fmt.Fprintln(w)
 		}
 	}
-}
-
-// markdownLines writes lines unchanged. Every line of an indented block is code,
-// whatever it contains.
-func markdownLines(w *bufio.Writer, lines []string) {
-	for _, line := range lines {
-		fmt.Fprintf(w, "    %s\n", line)
-	}
-	fmt.Fprintln(w)
 }
 
 // markdownStory writes the story of the only run of a document.
