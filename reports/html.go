@@ -42,13 +42,11 @@ func (d Document) HTML(w io.Writer) error {
 }
 
 // Style is the style sheet of the report, for pages beside it.
-func Style() template.CSS { return template.CSS(css("drawing") + css("style")) }
+func Style() template.CSS { return template.CSS(file("drawing.css") + file("style.css")) }
 
 // Scrubber is the script of the function scrub. It adds a slider for the moment
 // to a figure with a picture, and lists the state of every lane at that moment.
 func Scrubber() string { return file("scrub.js") }
-
-func css(sheet string) string { return file(sheet + ".css") }
 
 func file(name string) string {
 	text, err := pageFiles.ReadFile("page/" + name)

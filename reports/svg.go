@@ -188,7 +188,7 @@ func writeSVG(w io.Writer, h *history.History, r *results.Run) error {
 	// XML requires quotes around all attributes.
 	body = svgTag.ReplaceAllStringFunc(body, func(tag string) string { return svgBare.ReplaceAllString(tag, `="$1"`) })
 	_, err := fmt.Fprintf(w, "%s xmlns=\"http://www.w3.org/2000/svg\" width=\"%s\" height=\"%s\" font-family=\"sans-serif\">\n<style>\n%s</style>\n<defs>%s<rect width=\"100%%\" height=\"100%%\" fill=\"#ffffff\"/>%s",
-		head, box[1], box[2], paper(css("drawing")), defs, body)
+		head, box[1], box[2], paper(file("drawing.css")), defs, body)
 	return err
 }
 
