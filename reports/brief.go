@@ -134,7 +134,11 @@ func (v *briefView) about(d Document, r *results.Run) {
 	if h == nil {
 		v.Absent = "No picture and no story. " + cutWords(absent, 200)
 	} else {
-		v.shown(d, r, h, beside)
+		v.Pictures = d.drawPair(h, r, beside)
+		v.Story = story.Gist(h, r, briefLines)
+		for i := range v.Story {
+			v.Story[i].Text = cutWords(v.Story[i].Text, 220)
+		}
 	}
 	if about.Otherwise != "" && (beside != nil || !breaks(r)) {
 		who, run := lock, r
@@ -148,15 +152,6 @@ func (v *briefView) about(d Document, r *results.Run) {
 	}
 	if breaks(r) {
 		v.Remedy = []string{checker.HarmOf(r.Verdicts).Remedy(), instead(d, r, scenario)}
-	}
-}
-
-// shown adds the pictures of a run and of the one beside it, and the story.
-func (v *briefView) shown(d Document, r *results.Run, h *history.History, beside *results.Run) {
-	v.Pictures = d.drawPair(h, r, beside)
-	v.Story = story.Gist(h, r, briefLines)
-	for i := range v.Story {
-		v.Story[i].Text = cutWords(v.Story[i].Text, 220)
 	}
 }
 
