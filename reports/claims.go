@@ -86,16 +86,12 @@ func claimOf(m *matrix, p checker.Property, lock string) (c claimCell, exception
 	case runs == 0:
 		return claimCell{Class: "none", Text: "–", Title: english.Name(lock) + " does not claim it"}, "", false
 	case len(violated) > 0:
-		c = claimCell{Class: "bad", Symbol: "✗", Text: fmt.Sprintf("%d of %d", bad, runs)}
+		c = claimCell{Class: "bad", Symbol: "✗", Text: fmt.Sprintf("%d of %d", bad, runs), Title: exception}
 	case len(unknown) > 0:
-		c = claimCell{Class: "unknown", Symbol: "?", Text: strconv.Itoa(runs)}
+		c = claimCell{Class: "unknown", Symbol: "?", Text: strconv.Itoa(runs), Title: exception}
 	default:
 		c = claimCell{Class: "good", Symbol: "✓", Text: strconv.Itoa(runs)}
-		exception = ""
 		c.Title = fmt.Sprintf("%s: ok in %s", english.Name(lock), english.Count(runs, "run"))
-	}
-	if c.Title == "" {
-		c.Title = exception
 	}
 	return c, exception, true
 }
