@@ -188,10 +188,8 @@ func textUnplayed(w *bufio.Writer, title string, all []unplayed) {
 // textRun describes one run: every verdict, and the story.
 func textRun(w *bufio.Writer, d Document, r *results.Run) {
 	fmt.Fprintf(w, "%s, %s, %s, seed %d\n", english.Name(r.Scenario), english.Name(r.Column()), english.Name(r.World), r.Seed)
-	for _, a := range d.About {
-		if a.Name == r.Scenario && a.Title != "" {
-			fmt.Fprintln(w, english.Clean(a.Title))
-		}
+	if title := d.about(r.Scenario).Title; title != "" {
+		fmt.Fprintln(w, english.Clean(title))
 	}
 	fmt.Fprintln(w)
 	if r.Failure != "" {
