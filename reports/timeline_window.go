@@ -81,11 +81,8 @@ func (t *timeline) narrow() {
 	case len(t.proven) > 0:
 		pick = max(0, slices.IndexFunc(f.Beliefs, func(c checker.Belief) bool { return t.proven[c.AcquireOp] || t.proven[c.EndOp] }))
 	default:
-		for _, x := range f.Faults {
-			if !x.Failed() {
-				pick = t.beliefBefore(x.From)
-				break
-			}
+		if i := slices.IndexFunc(f.Faults, func(x *history.Strike) bool { return !x.Failed() }); i >= 0 {
+			pick = t.beliefBefore(f.Faults[i].From)
 		}
 	}
 	first := max(0, pick-8)
