@@ -24,13 +24,10 @@ func cleanLines(s string) string {
 // word quotes s as one word of a shell command.
 func word(s string) string {
 	s = english.Clean(s)
-	plain := s != ""
-	for _, r := range s {
-		if !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_./:@%+=,", r) {
-			plain = false
-		}
+	special := func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_./:@%+=,", r)
 	}
-	if plain {
+	if s != "" && !strings.ContainsFunc(s, special) {
 		return s
 	}
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
@@ -58,18 +55,11 @@ func thousands(n int64) string {
 }
 
 func seedList(seeds []uint64, most int) string {
-	var b strings.Builder
-	for i, s := range seeds {
-		if i == most {
-			fmt.Fprintf(&b, " and %d more", len(seeds)-most)
-			break
-		}
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		b.WriteString(number(s))
+	text := strings.Join(english.Words(seeds[:min(most, len(seeds))], number), ", ")
+	if more := len(seeds) - most; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
 	}
-	return b.String()
+	return text
 }
 
 // headline is the answer in one sentence.
