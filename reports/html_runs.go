@@ -373,22 +373,20 @@ type numbersView struct {
 
 func (p *pager) numberView() numbersView {
 	var v numbersView
-	var all []*numbers
+	var names []string
+	var ms [][]float64
 	for _, l := range p.m.locks {
 		n := p.numbers[l]
 		if n == nil {
 			continue
 		}
-		all = append(all, n)
 		v.Rows = append(v.Rows, n.row())
+		names = append(names, english.Short(english.Name(n.lock), 24))
+		ms = append(ms, n.handoffs)
 	}
-	if len(all) == 0 {
+	if len(v.Rows) == 0 {
 		v.Absent = "There are no numbers, because no history is part of this report."
 		return v
-	}
-	names, ms := make([]string, len(all)), make([][]float64, len(all))
-	for i, n := range all {
-		names[i], ms[i] = english.Short(english.Name(n.lock), 24), n.handoffs
 	}
 	svg, err := chart.Boxes("from release to the next waiter's grant", names, ms)
 	if err != nil {
