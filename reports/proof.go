@@ -53,14 +53,8 @@ func answer(f *story.Facts, op *story.Operation) string {
 	}
 	got := "no answer"
 	if e := op.Done; e != nil {
-		res := e.Result
-		if res == nil {
-			res = &history.Result{}
-		}
-		class := ""
-		if res.Error != "" {
-			class = english.Short(english.Clean(res.Error), 20)
-		}
+		res := cmp.Or(e.Result, &history.Result{})
+		class := english.Short(english.Clean(res.Error), 20)
 		switch {
 		case e.Kind == history.Info:
 			got = "outcome unknown"
