@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -26,7 +27,9 @@ func (h *holds) learn(r request, a reply) error {
 		h.over()
 	case r.Do == doRelease && !a.OK && !slices.Contains(a.Errors, "unknown"):
 		if slices.Contains(a.Errors, "lost") {
-			h.loseAll()
+			for began := range h.known {
+				h.lose(began)
+			}
 			h.over()
 		} else if slices.Contains(a.Errors, "not-held") {
 			h.over()
@@ -47,10 +50,7 @@ func (h *holds) granted(id int64, a reply) error {
 	if a.Hold == 0 && a.Count > 1 && h.current != nil {
 		return nil
 	}
-	began := a.Hold
-	if began == 0 {
-		began = id
-	}
+	began := cmp.Or(a.Hold, id)
 	if began > id {
 		return fmt.Errorf("the hold began with request %d, which comes later", began)
 	}
@@ -66,12 +66,6 @@ func (h *holds) lose(began int64) {
 	if r := h.known[began]; r != nil && !r.isLost {
 		r.isLost = true
 		close(r.lost)
-	}
-}
-
-func (h *holds) loseAll() {
-	for began := range h.known {
-		h.lose(began)
 	}
 }
 
