@@ -342,8 +342,11 @@ func (c *Conversation) read() {
 		case errors.Is(err, errTooLong), errors.Is(err, io.ErrUnexpectedEOF):
 			c.End(&ProtocolError{Line: string(line), Err: err})
 			return
+		case errors.Is(err, io.EOF):
+			c.End(ErrEnded)
+			return
 		case err != nil:
-			c.End(errors.Join(ErrEnded, unlessEOF(err)))
+			c.End(errors.Join(ErrEnded, err))
 			return
 		}
 		m, err := decode(line)
@@ -355,13 +358,6 @@ func (c *Conversation) read() {
 			return
 		}
 	}
-}
-
-func unlessEOF(err error) error {
-	if errors.Is(err, io.EOF) {
-		return nil
-	}
-	return err
 }
 
 // deliver takes note of what a message says of holds, and hands a reply to
