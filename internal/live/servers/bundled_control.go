@@ -49,20 +49,18 @@ const maxAnswer = 1 << 20
 func (o *bundledControl) read(out io.Reader) {
 	lines := bufio.NewScanner(out)
 	lines.Buffer(nil, maxAnswer)
-	err := errGone
+	o.err = errGone
 	for lines.Scan() {
 		var a bundled.Answer
-		if err = json.Unmarshal(lines.Bytes(), &a); err != nil {
-			err = fmt.Errorf("%w: it wrote what is no answer: %w", errGone, err)
+		if err := json.Unmarshal(lines.Bytes(), &a); err != nil {
+			o.err = fmt.Errorf("%w: it wrote what is no answer: %w", errGone, err)
 			break
 		}
-		err = errGone
 		select {
 		case o.answers <- a:
 		case <-o.over:
 		}
 	}
-	o.err = err
 	close(o.broken)
 }
 
