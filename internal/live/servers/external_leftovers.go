@@ -95,14 +95,7 @@ func (srv *Server) sweep(ctx context.Context) error {
 
 // literally is a pattern that matches only a text.
 func literally(s string) string {
-	var b strings.Builder
-	for _, c := range []byte(s) {
-		if strings.IndexByte(`*?[]^\`, c) >= 0 {
-			b.WriteByte('\\')
-		}
-		b.WriteByte(c)
-	}
-	return b.String()
+	return strings.NewReplacer(`*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`, `^`, `\^`, `\`, `\\`).Replace(s)
 }
 
 // elsewhere reports whether a key belongs to another node of the cluster.
