@@ -148,7 +148,7 @@ func (s *stage) stop() []*stream.StreamChunk {
 	defer s.mu.Unlock()
 	rest := s.queue
 	s.queue = nil
-	for len(s.input) > 0 { // a buffered toxic's, to which nobody sends any more
+	for len(s.input) > 0 { // a buffered toxic's; feed has ended
 		rest = append([]*stream.StreamChunk{<-s.input}, rest...)
 	}
 	if s.ended && !s.stub.Closed() {
