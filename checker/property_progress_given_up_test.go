@@ -154,6 +154,8 @@ func TestClosed(t *testing.T) {
 		`
 	run(t, []propertyTest{
 		{"renewed after close", renewed, held + "1101 server n1 EVAL by=c1 holder=c1 ttl=3000\n2000 c1 crash\n9000 end", Renewal, Violated, "", "after it had closed its lock", "server log"},
+		{"a renewal that a fault held back until after the close", renewed, strings.Replace(held, "500   c1 closed", "490 fault start 1 hold-request c1 n1\n500   c1 closed", 1) +
+			"1101 fault end 1 hold-request c1 n1\n1101 server n1 EVAL by=c1 holder=c1 ttl=3000\n2000 c1 crash\n9000 end", Renewal, OutcomeOK, "", "", "server log"},
 		{"silent after close", renewed, held + "2000 c1 crash\n3101 server n1 cause=expiry\n9000 end", Renewal, OutcomeOK, "", "", "server log"},
 		{"waits on after close", leased(nil), `
 			0     c2 acquire lease=5000; 1 ok count=1

@@ -282,7 +282,7 @@ func (j renewalJudge) judgeSilenceAfterClose(k ownerLock) Verdict {
 		return Verdict{Outcome: OutcomeOK}
 	}
 	for _, c := range j.accountOf(k).changes.from(closed + closingSlack + j.allow.machine) {
-		if c.command() && c.By == client && c.holder == k.owner && c.raises() {
+		if c.command() && c.By == client && c.holder == k.owner && c.raises() && !j.heldUpSince(client, closed, c.t) {
 			return violation(c.t, opIDs(j.grantOf(k.owner, k.lock, c.t)), "%s renewed the hold of %s on %s at %s, after it had closed its lock at %s",
 				client, k.owner, c.Node, at(c.t), at(closed))
 		}
