@@ -123,7 +123,8 @@ func taker(fair bool) func(ctx context.Context, c *lock.Client, name string) (*l
 	}
 }
 
-// later takes a lock in the background, and releases it.
+// later takes a lock in the background, and releases it. It then tells when it took the lock:
+// the end of the test closes the client.
 func later(t *testing.T, c *lock.Client, fair bool, name string) <-chan time.Time {
 	t.Helper()
 	done := make(chan time.Time, 1)
@@ -134,10 +135,11 @@ func later(t *testing.T, c *lock.Client, fair bool, name string) <-chan time.Tim
 			close(done)
 			return
 		}
-		done <- time.Now()
+		took := time.Now()
 		if err := h.Release(t.Context()); err != nil {
 			t.Errorf("%s: release: %v", name, err)
 		}
+		done <- took
 	}()
 	return done
 }
