@@ -77,13 +77,16 @@ func (t *trace) whyForgotten(release *op) string {
 // whyUnheardOf returns the reason why a server knew of no hold when its owner released it,
 // or "". It is one of two servers that both answer, and the other one has the hold.
 func (t *trace) whyUnheardOf(release *op) string {
+	if t.claims.Nodes > 1 || !release.own.anyHeld(release.ret, release.ret, anyServer) {
+		return ""
+	}
 	for _, f := range t.faults {
-		if !f.Forks || t.claims.Nodes > 1 || f.from > release.ret || f.forgotUntil() < release.inv {
+		if !f.Forks || f.from > release.ret || f.forgotUntil() < release.inv {
 			continue
 		}
 		for _, node := range append([]string{f.promoted}, f.nodes...) {
 			has := func(s *span) bool { return s.node == node }
-			if node != "" && release.own.anyHeld(release.ret, release.ret, anyServer) && !release.own.anyHeld(max(f.from, release.inv), release.ret, has) {
+			if node != "" && !release.own.anyHeld(max(f.from, release.inv), release.ret, has) {
 				return fmt.Sprintf("%s, one of two servers that answered after the fault at %s, did not have the hold", node, at(f.from))
 			}
 		}

@@ -22,8 +22,9 @@ import (
 
 const ms = faults.Duration(time.Millisecond)
 
-// lease is the lease of every base but the crossed ones. A third of it, the client's timeout of 3 s,
-// and the lease itself are far enough apart to separate the classes of durations.
+// lease is the lease of every base but the crossed ones. A third of it, the client's
+// timeout of 3 s, and the lease itself are far enough apart to separate the classes of
+// durations.
 const lease = 6000 * ms
 
 // Base is a small workload without faults.
