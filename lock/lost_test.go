@@ -63,6 +63,28 @@ func TestLost_takesBackWhatUnheardRenewalsLeft(t *testing.T) {
 	})
 }
 
+// The release of an inner hold finds no lock on the server. The owner learns of that at
+// once, and not only from the next renewal.
+func TestUnlock_ofAnInnerHoldFindsTheLoss(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		l := w.client().NewLock("orders", "a")
+		must[lock.Grant](t)(l.Lock(ctx))
+		must[lock.Grant](t)(l.Lock(ctx))
+		lost := l.Lost()
+		w.server.Del("orders")
+		_, err := l.Unlock(ctx)
+		wantErr(t, "release of the inner hold", err, lock.ErrLost)
+		if !closed(lost) {
+			t.Error("the owner was not told of its loss")
+		}
+		_, err = l.Unlock(ctx)
+		wantErr(t, "release of the outer hold", err, lock.ErrLost)
+		_, err = l.Unlock(ctx)
+		wantErr(t, "one release too many", err, lock.ErrNotHeld)
+	})
+}
+
 // A grant may come too late to be of use. The caller has held nothing that it could have
 // lost, and the outcome is as unknown as that of an acquire without an answer.
 func TestLock_answerAfterTheLease(t *testing.T) {
