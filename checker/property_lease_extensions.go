@@ -11,8 +11,16 @@ import (
 // a later end. They are no operations of the sequential lock, because they change
 // neither its holder nor its count.
 
-// mayHaveWorked reports whether an extension may have had its effect.
-func (o *op) mayHaveWorked() bool { return o.kind != history.Fail }
+// mayHaveWorked reports whether an extension may have had its effect. One that fails does
+// not, unless its owner lost the hold by the clock before it heard of the effect. Careful
+// owners call a hold lost in the last quarter of its lease.
+func (o *op) mayHaveWorked() bool {
+	if o.res.Error != history.ErrLost {
+		return o.kind != history.Fail
+	}
+	grant := o.own.ops.last(o.inv, (*op).granted)
+	return grant != nil && o.ret >= plus(grant.inv, grant.args.Lease/4*3)
+}
 
 func (a *account) extensionsFrom(when int64) []*op {
 	return a.extensions[sort.Search(len(a.extensions), func(i int) bool { return a.extensions[i].inv >= when }):]

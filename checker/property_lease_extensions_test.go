@@ -45,6 +45,8 @@ func TestExtensions(t *testing.T) {
 			Linearizable, OutcomeOK, "", "", ""},
 		{"busy after no extension", extends, "0 c1 acquire lease=1000\n2 c1 ok count=1\n10 c1 extend lease=5000\n12 c1 fail err=lost\n3000 c2 acquire\n3001 c2 fail err=busy\n4000 c1 release\n4002 c1 fail err=lost",
 			Linearizable, Violated, "", "busy", ""},
+		{"lost by the clock before the answer", extends, "0 c1 acquire lease=1000\n2 c1 ok count=1\n10 c1 extend lease=5000\n1500 c1 fail err=lost\n1500 c1 release\n1500 c1 fail err=lost\n1500 c2 acquire\n1502 c2 fail err=busy",
+			Linearizable, OutcomeOK, "", "", ""},
 		{"the lease that it asks for", extends, extended + released, Lease, OutcomeOK, "", "", "server log"},
 		{"without an effect", extends, ignored, Lease, Violated, "", "the extend of client-1/1 succeeded at 0.012 s for 5.000 s; the servers owe the hold until 1.001 s only", "server log"},
 		{"another owner within it", extends, ignored, Exclusion, Violated, ContractBroken, "during the lease of client-1/1, which ran until 5.010 s", "server log"},
