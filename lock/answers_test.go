@@ -299,7 +299,7 @@ func TestTries(t *testing.T) {
 		ask  func(context.Context, *lock.Client) // a lock that is held for 10s by then
 		want int32
 	}{
-		"an attempt to acquire": {func(ctx context.Context, c *lock.Client) { c.TryAcquire(ctx, "other") }, 3},
+		"an attempt to acquire": {func(ctx context.Context, c *lock.Client) { c.Acquire(ctx, "other", lock.Wait(0)) }, 3},
 		"a question":            {func(ctx context.Context, c *lock.Client) { c.NewLock("orders", "a").IsLocked(ctx) }, 4},
 		"a renewal":             {func(context.Context, *lock.Client) { time.Sleep(time.Second) }, 4},
 	} {

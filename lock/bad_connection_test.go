@@ -21,7 +21,7 @@ func TestDeadConnection(t *testing.T) {
 			return func() error { _, err := c.Acquire(ctx, "orders"); return err }
 		},
 		"try": func(ctx context.Context, _ *testing.T, c *lock.Client) func() error {
-			return func() error { _, err := c.TryAcquire(ctx, "orders"); return err }
+			return func() error { _, err := c.Acquire(ctx, "orders", lock.Wait(0)); return err }
 		},
 		"bounded wait": func(ctx context.Context, _ *testing.T, c *lock.Client) func() error {
 			return func() error { _, err := c.Acquire(ctx, "orders", lock.Wait(4*time.Second)); return err }

@@ -34,8 +34,8 @@ func TestClosed(t *testing.T) {
 				}
 				h, err := c.Acquire(ctx, "orders")
 				called("Acquire", h == nil, err)
-				h, err = c.NewFairLock("orders").TryAcquire(ctx)
-				called("TryAcquire", h == nil, err)
+				h, err = c.NewFairLock("orders").Acquire(ctx, lock.Wait(0))
+				called("Acquire of a fair lock", h == nil, err)
 				g, err := l.Lock(ctx)
 				called("Lock", g == lock.Grant{}, err)
 				n, err := l.Unlock(ctx)

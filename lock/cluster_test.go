@@ -130,11 +130,11 @@ func TestCluster_cannotBeReached(t *testing.T) {
 	inCluster(t, func(t *testing.T, k *cluster) {
 		k.gone.Store(true)
 		c := k.client()
-		_, err := c.TryAcquire(t.Context(), "job-2")
+		_, err := c.Acquire(t.Context(), "job-2", lock.Wait(0))
 		wantErr(t, "nobody knows the nodes", err, lock.ErrRefused)
 		k.gone.Store(false)
 		time.Sleep(time.Second)
-		must[*lock.Hold](t)(c.TryAcquire(t.Context(), "job-2"))
+		must[*lock.Hold](t)(c.Acquire(t.Context(), "job-2", lock.Wait(0)))
 	})
 }
 
@@ -157,7 +157,7 @@ func TestCluster_closedBelowTheLock(t *testing.T) {
 		if err := <-errs; !errors.Is(err, lock.ErrRefused) && !errors.Is(err, lock.ErrUnknown) {
 			t.Errorf("waiter: %v", err)
 		}
-		if _, err := c.TryAcquire(t.Context(), "job-3"); err == nil {
+		if _, err := c.Acquire(t.Context(), "job-3", lock.Wait(0)); err == nil {
 			t.Error("acquired without a server")
 		}
 	})

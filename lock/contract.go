@@ -114,13 +114,14 @@ func checkLease(d, least time.Duration) error {
 }
 
 // Lease requests a hold of duration d without renewal. d must be at least a
-// millisecond, and at least 3ms for a [MultiLock] or [RedLock], whose allowance
+// millisecond, and at least 3ms for a [Group], whose allowance
 // for drift uses up a shorter one. It must be at most 100 years. 0 means the
 // lock's default.
 func Lease(d time.Duration) AcquireOption { return func(a *Acquire) { a.Lease = d } }
 
 // Wait makes TryLock wait for up to d, and limits the wait of [Client.Acquire]
-// to d. 0 or less means a single attempt.
+// to d. With 0 or less, both make a single attempt and return [ErrBusy] if somebody else
+// has the lock.
 func Wait(d time.Duration) AcquireOption {
 	return func(a *Acquire) { a.Wait, a.bounded = d, true }
 }

@@ -36,14 +36,17 @@ func TestDeadline_isTheContextsErrorThoughTheConnectionTimesOutFirst(t *testing.
 		})
 	}
 	for name, do := range map[string]func(context.Context, *lock.Client) error{
-		"Acquire":    func(ctx context.Context, c *lock.Client) error { _, err := c.Acquire(ctx, "orders"); return err },
-		"TryAcquire": func(ctx context.Context, c *lock.Client) error { _, err := c.TryAcquire(ctx, "orders"); return err },
+		"Acquire": func(ctx context.Context, c *lock.Client) error { _, err := c.Acquire(ctx, "orders"); return err },
+		"a try": func(ctx context.Context, c *lock.Client) error {
+			_, err := c.Acquire(ctx, "orders", lock.Wait(0))
+			return err
+		},
 		"FairLock.Acquire": func(ctx context.Context, c *lock.Client) error {
 			_, err := c.NewFairLock("orders").Acquire(ctx)
 			return err
 		},
-		"FairLock.TryAcquire": func(ctx context.Context, c *lock.Client) error {
-			_, err := c.NewFairLock("orders").TryAcquire(ctx)
+		"a try of a FairLock": func(ctx context.Context, c *lock.Client) error {
+			_, err := c.NewFairLock("orders").Acquire(ctx, lock.Wait(0))
 			return err
 		},
 		"Lock": func(ctx context.Context, c *lock.Client) error {

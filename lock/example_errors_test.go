@@ -34,13 +34,13 @@ func ExampleClient_Acquire() {
 }
 
 // ErrBusy: leave the work to the owner of the lock, which does it already.
-func ExampleClient_TryAcquire() {
+func ExampleWait() {
 	client, stop := start()
 	defer stop()
 	ctx := context.Background()
 
 	report := func() {
-		hold, err := client.TryAcquire(ctx, "nightly-report")
+		hold, err := client.Acquire(ctx, "nightly-report", lock.Wait(0))
 		if errors.Is(err, lock.ErrBusy) {
 			fmt.Println("another process writes the report")
 			return
@@ -100,7 +100,7 @@ func Example_unknown() {
 		return false
 	})
 
-	_, err = client.TryAcquire(context.Background(), "stock:42")
+	_, err = client.Acquire(context.Background(), "stock:42", lock.Wait(0))
 	fmt.Println("unknown:", errors.Is(err, lock.ErrUnknown))
 	// Output: unknown: true
 }
@@ -145,7 +145,7 @@ func Example_acks() {
 	client, stop := start(lock.WithReplicaAcks(1, 50*time.Millisecond))
 	defer stop()
 
-	_, err := client.TryAcquire(context.Background(), "stock:42") // the server has no replica
+	_, err := client.Acquire(context.Background(), "stock:42", lock.Wait(0)) // the server has no replica
 	fmt.Println(err)
 	// Output: lock: not enough replicas confirmed
 }

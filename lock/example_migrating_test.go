@@ -34,7 +34,7 @@ func migrateRedsync(ctx context.Context, client *lock.Client, work func(context.
 }
 
 func migrateRedislock(ctx context.Context, client *lock.Client, ttl time.Duration) error {
-	h, err := client.TryAcquire(ctx, "orders", lock.Lease(ttl))
+	h, err := client.Acquire(ctx, "orders", lock.Lease(ttl), lock.Wait(0))
 	if err != nil {
 		return err
 	}

@@ -129,7 +129,7 @@ func ExampleNewMultiLock() {
 
 	both := lock.NewMultiLock(lock.GroupOptions{}, lock.Member{Client: client, Name: "from"}, lock.Member{Client: client, Name: "to"})
 	err := both.Do(ctx, func(ctx context.Context, h *lock.GroupHold) error {
-		_, err := client.TryAcquire(ctx, "to")
+		_, err := client.Acquire(ctx, "to", lock.Wait(0))
 		return err
 	})
 	fmt.Println(err)

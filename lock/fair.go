@@ -55,8 +55,8 @@ type FairLock struct {
 // NewFairLock returns the fair lock called name. It sends no request.
 func (c *Client) NewFairLock(name string) *FairLock { return &FairLock{c, name} }
 
-// Acquire waits for its turn until ctx ends or [Wait] is over. Without a wait it
-// is [Client.Acquire].
+// Acquire waits for its turn until ctx ends or [Wait] is over. With Wait(0) it takes no
+// place in the queue. For the rest it is [Client.Acquire].
 //
 // An outage of the server does not end the wait of an owner that has a place. The polls
 // go on, and the owner continues at the end of the queue if its place is gone. Only a
@@ -68,14 +68,6 @@ func (c *Client) NewFairLock(name string) *FairLock { return &FairLock{c, name} 
 func (l *FairLock) Acquire(ctx context.Context, opts ...AcquireOption) (*Hold, error) {
 	a := NewAcquire(opts)
 	return l.c.hold(ctx, l.name, a, !a.bounded, true)
-}
-
-// TryAcquire makes one attempt without a place in the queue; see
-// [Client.TryAcquire].
-func (l *FairLock) TryAcquire(ctx context.Context, opts ...AcquireOption) (*Hold, error) {
-	a := NewAcquire(opts)
-	a.Wait = 0
-	return l.c.hold(ctx, l.name, a, false, true)
 }
 
 // Do runs work under the lock; see [Client.Do].

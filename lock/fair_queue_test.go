@@ -105,7 +105,7 @@ func TestFairQueue_hasThoseWhoWait(t *testing.T) {
 		h = must[*lock.Hold](t)(d.NewFairLock("orders").Acquire(t.Context()))
 		is("after a grant at the second try")
 		w.gives(h)
-		h = must[*lock.Hold](t)(w.client().NewFairLock("orders").TryAcquire(t.Context()))
+		h = must[*lock.Hold](t)(w.client().NewFairLock("orders").Acquire(t.Context(), lock.Wait(0)))
 		w.gives(h)
 	})
 }
@@ -240,7 +240,7 @@ func TestFairQueue_aNewcomerHandsAFreeLockOn(t *testing.T) {
 					second = w.waiting(ctx, newcomer)
 					time.Sleep(20 * time.Millisecond)
 				} else {
-					_, err := newcomer.NewFairLock("orders").TryAcquire(ctx)
+					_, err := newcomer.NewFairLock("orders").Acquire(ctx, lock.Wait(0))
 					wantErr(t, "a try of somebody who does not wait", err, lock.ErrBusy)
 				}
 				synctest.Wait()

@@ -81,7 +81,7 @@ func TestFair_firstComeFirstServed(t *testing.T) {
 		h := must[*lock.Hold](t)(w.client().NewFairLock("orders").Acquire(ctx))
 		w.queue(r, &wg, "a", "b", "c", "d", "e", "f", "g", "h")
 		time.Sleep(5 * time.Second) // they look
-		_, err := w.client().NewFairLock("orders").TryAcquire(ctx)
+		_, err := w.client().NewFairLock("orders").Acquire(ctx, lock.Wait(0))
 		wantErr(t, "a try of somebody who does not wait", err, lock.ErrBusy)
 		start := time.Now()
 		if err := h.Release(ctx); err != nil {
@@ -437,7 +437,7 @@ func TestFair_aFailoverForgetsTheRelease(t *testing.T) {
 		w.server.HSet("orders", field, "1", "hold", id, "last", id)
 		w.server.SetTTL("orders", 2*time.Second)
 		start := time.Now()
-		_, err := l.TryAcquire(ctx)
+		_, err := l.Acquire(ctx, lock.Wait(0))
 		wantErr(t, "a try within the lease", err, lock.ErrBusy)
 		h = must[*lock.Hold](t)(l.Acquire(ctx))
 		if d := time.Since(start); d < 1900*time.Millisecond || d > 2200*time.Millisecond {

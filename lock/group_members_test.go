@@ -22,7 +22,7 @@ func TestRedLock_majority(t *testing.T) {
 			for _, w := range s.worlds[:others] {
 				w.occupy("orders")
 			}
-			_, err := lock.NewRedLock(options(1), s.members()...).TryAcquire(t.Context())
+			_, err := lock.NewRedLock(options(1), s.members()...).Acquire(t.Context(), lock.Wait(0))
 			if !errors.Is(err, want) {
 				t.Errorf("others have %d of 5 members: %v, want %v", others, err, want)
 			}
@@ -52,7 +52,7 @@ func TestRedLock_mostAreStopped(t *testing.T) {
 		for _, w := range s.worlds[1:] {
 			w.hung.Store(true)
 		}
-		_, err := lock.NewRedLock(options(1), s.members()...).TryAcquire(t.Context())
+		_, err := lock.NewRedLock(options(1), s.members()...).Acquire(t.Context(), lock.Wait(0))
 		wantErr(t, "acquire", err, lock.ErrUnknown)
 		if errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("the context of the call has not ended: %v", err)
@@ -98,7 +98,7 @@ func TestRedLock_contextEndsBeforeTheConnection(t *testing.T) {
 func TestRedLock_releaseFindsTooFew(t *testing.T) {
 	inBubbles(t, 3, func(t *testing.T, s *servers) {
 		s.worlds[0].occupy("orders")
-		h := must[*lock.GroupHold](t)(lock.NewRedLock(options(1), s.members()...).TryAcquire(t.Context()))
+		h := must[*lock.GroupHold](t)(lock.NewRedLock(options(1), s.members()...).Acquire(t.Context(), lock.Wait(0)))
 		s.worlds[1].server.Del("orders")
 		wantErr(t, "release", h.Release(t.Context()), lock.ErrLost)
 	})

@@ -94,8 +94,8 @@ func TestGroup_allOrNone(t *testing.T) {
 		if d := time.Since(start); d > 2100*time.Millisecond {
 			t.Errorf("a wait of 2s took %v", d)
 		}
-		_, err = g.TryAcquire(ctx, lock.Wait(time.Hour))
-		wantErr(t, "TryAcquire", err, lock.ErrBusy)
+		_, err = g.Acquire(ctx, lock.Wait(0))
+		wantErr(t, "one round", err, lock.ErrBusy)
 		if n := s.held(); n != 4-need {
 			t.Errorf("%d members are locked after a failed try, want those of others", n)
 		}
@@ -177,7 +177,7 @@ func TestGroup_acquire(t *testing.T) {
 		if h.Context().Err() != nil || h.Remaining() < 29*time.Second {
 			t.Errorf("%v remain; the work: %v", h.Remaining(), h.Context().Err())
 		}
-		_, err := g.TryAcquire(ctx)
+		_, err := g.Acquire(ctx, lock.Wait(0))
 		wantErr(t, "a second call", err, lock.ErrBusy)
 		tokens := h.Tokens()
 		if len(tokens) != 3 || slices.Contains(tokens, 0) {
@@ -242,7 +242,7 @@ func TestGroup_defaults(t *testing.T) {
 		}
 		s.worlds[2].hung.Store(true)
 		start := time.Now()
-		_, err = g.TryAcquire(ctx)
+		_, err = g.Acquire(ctx, lock.Wait(0))
 		wantErr(t, "try", err, lock.ErrBusy)
 		if d := time.Since(start); d < 100*time.Millisecond || d > 110*time.Millisecond {
 			t.Errorf("a member without an answer took %v", d)
@@ -274,7 +274,7 @@ func TestMultiLock_leaseEndsDuringTheRound(t *testing.T) {
 		for _, w := range s.worlds {
 			w.setLatency(40 * time.Millisecond)
 		}
-		_, err := lock.NewMultiLock(options(1), s.members()...).TryAcquire(t.Context(), lock.Lease(100*time.Millisecond))
+		_, err := lock.NewMultiLock(options(1), s.members()...).Acquire(t.Context(), lock.Lease(100*time.Millisecond), lock.Wait(0))
 		wantErr(t, "try", err, lock.ErrBusy)
 		time.Sleep(time.Second)
 		if n := s.held(); n != 0 {
@@ -289,9 +289,9 @@ func TestFair_onlyIfAskedFor(t *testing.T) {
 		ctx, w, c := t.Context(), s.worlds[0], s.clients[0]
 		w.occupy("orders")
 		for name, acquire := range map[string]func() error{
-			"Acquire":    func() error { _, err := c.Acquire(ctx, "orders", lock.Wait(2*time.Second)); return err },
-			"TryAcquire": func() error { _, err := c.TryAcquire(ctx, "orders"); return err },
-			"TryLock":    func() error { _, err := c.NewLock("orders", "a").TryLock(ctx, lock.Wait(2*time.Second)); return err },
+			"Acquire": func() error { _, err := c.Acquire(ctx, "orders", lock.Wait(2*time.Second)); return err },
+			"a try":   func() error { _, err := c.Acquire(ctx, "orders", lock.Wait(0)); return err },
+			"TryLock": func() error { _, err := c.NewLock("orders", "a").TryLock(ctx, lock.Wait(2*time.Second)); return err },
 			"MultiLock": func() error {
 				_, err := lock.NewMultiLock(options(1), s.members()...).TryLock(ctx, lock.Wait(2*time.Second))
 				return err

@@ -34,14 +34,6 @@ func (c *Client) Acquire(ctx context.Context, name string, opts ...AcquireOption
 	return c.hold(ctx, name, a, !a.bounded, false)
 }
 
-// TryAcquire makes a single attempt, also with [Wait], and returns [ErrBusy] if
-// somebody else has the lock. Otherwise it is [Client.Acquire].
-func (c *Client) TryAcquire(ctx context.Context, name string, opts ...AcquireOption) (*Hold, error) {
-	a := NewAcquire(opts)
-	a.Wait = 0
-	return c.hold(ctx, name, a, false, false)
-}
-
 // Do runs work under the lock called name, and releases the lock when work
 // returns or panics. The context of work ends when the lock is lost or ctx
 // ends.

@@ -20,12 +20,12 @@ func TestAcquire_isNotReentrant(t *testing.T) {
 		ctx := t.Context()
 		c := w.client()
 		h := must[*lock.Hold](t)(c.Acquire(ctx, "orders"))
-		_, err := c.TryAcquire(ctx, "orders")
+		_, err := c.Acquire(ctx, "orders", lock.Wait(0))
 		wantErr(t, "a second call", err, lock.ErrBusy)
 		if err := h.Release(ctx); err != nil {
 			t.Fatal(err)
 		}
-		again := must[*lock.Hold](t)(c.TryAcquire(ctx, "orders"))
+		again := must[*lock.Hold](t)(c.Acquire(ctx, "orders", lock.Wait(0)))
 		wantErr(t, "a second release", h.Release(ctx), lock.ErrNotHeld)
 		if again.Remaining() == 0 {
 			t.Error("the release of an old hold has ended a new one")
@@ -49,7 +49,7 @@ func TestAcquire_waits(t *testing.T) {
 				t.Errorf("a wait of %v took %v", wait, took)
 			}
 		}
-		_, err := c.TryAcquire(t.Context(), "orders", lock.Wait(time.Hour))
+		_, err := c.Acquire(t.Context(), "orders", lock.Wait(0))
 		wantErr(t, "one try", err, lock.ErrBusy)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
@@ -135,7 +135,7 @@ func TestDo(t *testing.T) {
 		c := w.client()
 		free := func(what string) {
 			t.Helper()
-			h, err := c.TryAcquire(ctx, "orders")
+			h, err := c.Acquire(ctx, "orders", lock.Wait(0))
 			if err != nil {
 				t.Fatalf("%s left the lock held: %v", what, err)
 			}
@@ -203,7 +203,7 @@ func TestExtend(t *testing.T) {
 			t.Errorf("a shorter extension: %v, and %v remain", err, h.Remaining())
 		}
 		time.Sleep(time.Until(start.Add(8 * time.Second)))
-		_, err := c.TryAcquire(ctx, "orders")
+		_, err := c.Acquire(ctx, "orders", lock.Wait(0))
 		wantErr(t, "another call in the extension", err, lock.ErrBusy)
 		w.hung.Store(true)
 		wantErr(t, "an extension without an answer", h.Extend(ctx, time.Minute), lock.ErrUnknown)
@@ -277,7 +277,7 @@ func TestShutdown(t *testing.T) {
 		wantErr(t, "who still works", context.Cause(work), lock.ErrNotHeld)
 		wantErr(t, "release after the shutdown", h.Release(ctx), lock.ErrClosed)
 		for _, name := range []string{"orders", "stock"} {
-			must[*lock.Hold](t)(other.TryAcquire(ctx, name))
+			must[*lock.Hold](t)(other.Acquire(ctx, name, lock.Wait(0)))
 		}
 	})
 }
@@ -294,7 +294,7 @@ func TestShutdown_whileAGrantIsOnItsWay(t *testing.T) {
 		if err := c.Shutdown(ctx); err != nil {
 			t.Fatal(err)
 		}
-		must[*lock.Hold](t)(other.TryAcquire(ctx, "orders"))
+		must[*lock.Hold](t)(other.Acquire(ctx, "orders", lock.Wait(0)))
 	})
 }
 
@@ -317,15 +317,15 @@ func TestShutdown_endsWithItsContext(t *testing.T) {
 	})
 }
 
-// TryAcquire looks once, whatever its wait is, and joins no queue.
-func TestTryAcquire_looksOnce(t *testing.T) {
+// Without a wait, an acquire looks once and joins no queue.
+func TestAcquire_looksOnce(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		ctx := t.Context()
 		must[*lock.Hold](t)(w.client().Acquire(ctx, "orders"))
 		c, start := w.client(), time.Now()
-		_, err := c.TryAcquire(ctx, "orders", lock.Wait(time.Minute))
+		_, err := c.Acquire(ctx, "orders", lock.Wait(0))
 		wantErr(t, "a busy lock", err, lock.ErrBusy)
-		_, err = c.NewFairLock("orders").TryAcquire(ctx, lock.Wait(time.Minute))
+		_, err = c.NewFairLock("orders").Acquire(ctx, lock.Wait(0))
 		wantErr(t, "a busy fair lock", err, lock.ErrBusy)
 		if d := time.Since(start); d > 100*time.Millisecond {
 			t.Errorf("two tries took %v", d)
@@ -430,10 +430,8 @@ func TestHold_withoutAToken(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		ctx := t.Context()
 		c := w.client()
-		for name, acquire := range map[string]func(context.Context, string, ...lock.AcquireOption) (*lock.Hold, error){
-			"Acquire": c.Acquire, "TryAcquire": c.TryAcquire,
-		} {
-			h := must[*lock.Hold](t)(acquire(ctx, "orders"))
+		for name, opts := range map[string][]lock.AcquireOption{"a wait": nil, "a try": {lock.Wait(0)}} {
+			h := must[*lock.Hold](t)(c.Acquire(ctx, "orders", opts...))
 			if h.Token() != 0 || w.server.Exists("holdfast_lock_token:{orders}") {
 				t.Errorf("%s: token %d", name, h.Token())
 			}

@@ -25,7 +25,7 @@ func TestMemory_releasesWork(t *testing.T) {
 	if err := admin.ConfigSet(ctx, "maxmemory", "1").Err(); err != nil {
 		t.Fatal(err)
 	}
-	_, err := c.TryAcquire(ctx, "another")
+	_, err := c.Acquire(ctx, "another", lock.Wait(0))
 	wantErr(t, "acquire without memory", err, lock.ErrRefused)
 	time.Sleep(time.Second) // longer than the lease
 	for left := 2; left >= 0; left-- {

@@ -16,8 +16,8 @@ func TestNames_braces(t *testing.T) {
 		c := w.client(lock.WithFencing())
 		for _, names := range [][2]string{{"orders", "{orders}"}, {"{orders}", "orders"}} {
 			for range 2 { // an owner's number is used again
-				one := must[*lock.Hold](t)(c.TryAcquire(ctx, names[0]))
-				two := must[*lock.Hold](t)(c.TryAcquire(ctx, names[1]))
+				one := must[*lock.Hold](t)(c.Acquire(ctx, names[0], lock.Wait(0)))
+				two := must[*lock.Hold](t)(c.Acquire(ctx, names[1], lock.Wait(0)))
 				for _, h := range []*lock.Hold{one, two} {
 					if err := h.Release(ctx); err != nil {
 						t.Errorf("%q and %q: %v", names[0], names[1], err)
@@ -53,7 +53,7 @@ func TestNames_idsWithAColon(t *testing.T) {
 		ctx := t.Context()
 		if long, err := lock.New(w.redis(), lock.WithID("app:")); err == nil {
 			defer long.Close()
-			must[*lock.Hold](t)(w.client(lock.WithID("app")).TryAcquire(ctx, "orders"))
+			must[*lock.Hold](t)(w.client(lock.WithID("app")).Acquire(ctx, "orders", lock.Wait(0)))
 			_, err = long.NewLock("orders", "1").TryLock(ctx)
 			wantErr(t, "lock of the other client", err, lock.ErrBusy)
 		}

@@ -49,7 +49,7 @@ func TestObserver_outcomes(t *testing.T) {
 		must[*lock.Hold](t)(c.Acquire(ctx, "stock", lock.Lease(time.Second)))
 		time.Sleep(2 * time.Second)
 		w.hung.Store(true)
-		_, err = c.TryAcquire(ctx, "orders")
+		_, err = c.Acquire(ctx, "orders", lock.Wait(0))
 		wantErr(t, "a hung server", err, lock.ErrUnknown)
 
 		synctest.Wait() // the observer has heard of the loss

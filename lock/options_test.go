@@ -87,14 +87,14 @@ func TestNames_hashTags(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		c := w.client()
 		for _, name := range []string{"orders", "{a}", "{a}b", "x{orders}y", "{a}{b}"} {
-			if h, err := c.TryAcquire(t.Context(), name); err != nil {
+			if h, err := c.Acquire(t.Context(), name, lock.Wait(0)); err != nil {
 				t.Errorf("%q is refused: %v", name, err)
 			} else if err := h.Release(t.Context()); err != nil {
 				t.Errorf("%q: %v", name, err)
 			}
 		}
 		for _, name := range []string{"", "{}", "{}a", "x{", "x}", "}a{", "{}{a}"} {
-			if _, err := c.TryAcquire(t.Context(), name); err == nil {
+			if _, err := c.Acquire(t.Context(), name, lock.Wait(0)); err == nil {
 				t.Errorf("%q is accepted", name)
 			}
 		}
@@ -105,15 +105,15 @@ func TestNames_hashTags(t *testing.T) {
 func TestWithKeyPrefix(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		c := w.client(lock.WithKeyPrefix("shop:"))
-		must[*lock.Hold](t)(c.TryAcquire(t.Context(), "call"))
-		must[*lock.Hold](t)(c.NewFairLock("fair").TryAcquire(t.Context()))
+		must[*lock.Hold](t)(c.Acquire(t.Context(), "call", lock.Wait(0)))
+		must[*lock.Hold](t)(c.NewFairLock("fair").Acquire(t.Context(), lock.Wait(0)))
 		must[lock.Grant](t)(c.NewLock("named", "a").TryLock(t.Context()))
 		for _, name := range []string{"call", "fair", "named"} {
 			if !w.server.Exists("shop:" + name) {
 				t.Errorf("there is no key shop:%s among %q", name, w.server.Keys())
 			}
 		}
-		if _, err := c.TryAcquire(t.Context(), ""); err == nil {
+		if _, err := c.Acquire(t.Context(), "", lock.Wait(0)); err == nil {
 			t.Error("the prefix alone is accepted as a name")
 		}
 	})
@@ -180,8 +180,8 @@ func TestLease_longest(t *testing.T) {
 			_, err := lock.New(w.redis(), lock.WithWatchdogTimeout(d))
 			refused("watchdog", err)
 			c := w.client()
-			_, err = c.TryAcquire(ctx, "orders", lock.Lease(d))
-			refused("TryAcquire", err)
+			_, err = c.Acquire(ctx, "orders", lock.Lease(d), lock.Wait(0))
+			refused("Acquire", err)
 			_, err = c.NewFairLock("orders").Acquire(ctx, lock.Lease(d))
 			refused("FairLock", err)
 			_, err = lock.NewRedLock(lock.GroupOptions{}, lock.Member{Client: c, Name: "orders"}).TryLock(ctx, lock.Lease(d))
@@ -191,7 +191,7 @@ func TestLease_longest(t *testing.T) {
 			}
 		}
 		c := w.client(lock.WithWatchdogTimeout(century))
-		h := must[*lock.Hold](t)(c.TryAcquire(ctx, "orders", lock.Lease(century)))
+		h := must[*lock.Hold](t)(c.Acquire(ctx, "orders", lock.Lease(century), lock.Wait(0)))
 		if h.Remaining() < century/2 {
 			t.Errorf("remaining %v", h.Remaining())
 		}
@@ -247,7 +247,7 @@ func TestWithKeyPrefix_braces(t *testing.T) {
 		}
 		for _, prefix := range []string{"", "shop:", "{shop}", "{shop}:", "x{shop}"} {
 			c := w.client(lock.WithKeyPrefix(prefix))
-			h := must[*lock.Hold](t)(c.TryAcquire(t.Context(), "orders"))
+			h := must[*lock.Hold](t)(c.Acquire(t.Context(), "orders", lock.Wait(0)))
 			if err := h.Release(t.Context()); err != nil {
 				t.Errorf("prefix %q: %v", prefix, err)
 			}

@@ -114,7 +114,7 @@ func TestCluster_redirectedAndLost(t *testing.T) {
 			p.WriteError("NOPERM this user has no permissions")
 			return true
 		})
-		_, err := c.TryAcquire(t.Context(), "job-2")
+		_, err := c.Acquire(t.Context(), "job-2", lock.Wait(0))
 		wantErr(t, "acquire", err, lock.ErrUnknown)
 		if k.nodes[1].server.Exists("job-2") {
 			t.Error("nobody has the lock, and it is not free")

@@ -78,12 +78,6 @@ func (c *Client) NewLock(name, owner string) *Reentrant {
 	return l
 }
 
-// Name returns the key of the lock, with the prefix.
-func (l *Reentrant) Name() string { return l.key.name }
-
-// Owner returns the owner of this view.
-func (l *Reentrant) Owner() string { return l.key.owner }
-
 // Lock waits until it gets the lock or ctx ends. If the server fails, it
 // returns [ErrUnknown] or [ErrRefused] and the cause.
 func (l *Reentrant) Lock(ctx context.Context, opts ...AcquireOption) (Grant, error) {
@@ -164,16 +158,6 @@ func (l *Reentrant) Lost() <-chan struct{} {
 		return nil
 	}
 	return s.cur.lost
-}
-
-// Token returns the fencing token of the current hold, or 0 without a hold.
-func (l *Reentrant) Token() uint64 {
-	l.c.mu.Lock()
-	defer l.c.mu.Unlock()
-	if s := l.c.states[l.key]; s != nil && s.isHeld() {
-		return s.cur.token
-	}
-	return 0
 }
 
 // Context returns a context for work under the current hold. It ends with

@@ -201,7 +201,7 @@ func TestWatchdog_batches(t *testing.T) {
 		for i := range locks {
 			l := c.NewLock(fmt.Sprintf("job-%03d", i), "a")
 			if ttl := must[time.Duration](t)(l.TTL(ctx)); ttl < 19*time.Second {
-				t.Errorf("%s has %v left", l.Name(), ttl)
+				t.Errorf("job-%03d has %v left", i, ttl)
 			}
 			must[int](t)(l.Unlock(ctx))
 		}

@@ -61,7 +61,7 @@ func TestRights_withoutACommand(t *testing.T) {
 		"incr", "zadd", "zrem", "zrange", "zscore", "subscribe", "hlen", "exists"} {
 		for kind, take := range map[string]func(c *lock.Client) (release func() error, err error){
 			"plain": func(c *lock.Client) (func() error, error) {
-				h, err := c.TryAcquire(ctx, "orders", lock.Lease(time.Minute))
+				h, err := c.Acquire(ctx, "orders", lock.Lease(time.Minute), lock.Wait(0))
 				return func() error { return h.Release(ctx) }, err
 			},
 			"nested": func(c *lock.Client) (func() error, error) {
@@ -79,7 +79,7 @@ func TestRights_withoutACommand(t *testing.T) {
 				}, err
 			},
 			"fair": func(c *lock.Client) (func() error, error) {
-				h, err := c.NewFairLock("fair").TryAcquire(ctx)
+				h, err := c.NewFairLock("fair").Acquire(ctx, lock.Wait(0))
 				return func() error { return h.Release(ctx) }, err
 			},
 		} {

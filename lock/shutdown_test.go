@@ -195,7 +195,7 @@ func TestShutdown_whileAWaiterIsHandedTheLock(t *testing.T) {
 		if err := <-waiter; !errors.Is(err, lock.ErrClosed) {
 			t.Errorf("the waiter: %v", err)
 		}
-		must[*lock.Hold](t)(other.NewFairLock("orders").TryAcquire(ctx))
+		must[*lock.Hold](t)(other.NewFairLock("orders").Acquire(ctx, lock.Wait(0)))
 	})
 }
 

@@ -40,7 +40,7 @@ func TestLock_isTakenBackFromASlowServer(t *testing.T) {
 func TestAcquire_usesTheNumberAgain(t *testing.T) {
 	unanswered := func(t *testing.T, c *lock.Client, opts ...lock.AcquireOption) {
 		t.Helper()
-		_, err := c.TryAcquire(t.Context(), "orders", opts...)
+		_, err := c.Acquire(t.Context(), "orders", append(opts, lock.Wait(0))...)
 		wantErr(t, "an acquire without an answer", err, lock.ErrUnknown)
 	}
 	lostOne := func(t *testing.T, c *lock.Client, lose func(h *lock.Hold)) {
@@ -103,7 +103,7 @@ func TestAcquire_usesTheNumberAgain(t *testing.T) {
 				}))
 				must[bool](t)(c.NewLock("orders", "admin").IsLocked(t.Context())) // else a request is not even written
 				use(t, w, c)
-				must[*lock.Hold](t)(c.TryAcquire(t.Context(), "orders"))
+				must[*lock.Hold](t)(c.Acquire(t.Context(), "orders", lock.Wait(0)))
 				if last != ":1" {
 					t.Errorf("the next call is owner %q, want the first number again", last)
 				}

@@ -206,7 +206,7 @@ func TestWatchdog_oneIsRefused(t *testing.T) {
 		time.Sleep(5 * time.Minute)
 		for i := range 5 {
 			if l := c.NewLock(fmt.Sprint("job-", i), "a"); closed(l.Lost()) != (i == 2) {
-				t.Errorf("%s: lost %v", l.Name(), closed(l.Lost()))
+				t.Errorf("job-%d: lost %v", i, closed(l.Lost()))
 			}
 		}
 		if n := len(failed.times()); n == 0 {

@@ -152,7 +152,7 @@ func TestLock_aServerWithoutMemory(t *testing.T) {
 		h, err := taker(fair)(ctx, c, "orders")
 		check(t, err)
 		check(t, admin.ConfigSet(ctx, "maxmemory", "1").Err())
-		if _, err := c.TryAcquire(ctx, "stock"); !errors.Is(err, lock.ErrRefused) {
+		if _, err := c.Acquire(ctx, "stock", lock.Wait(0)); !errors.Is(err, lock.ErrRefused) {
 			t.Errorf("acquire: %v", err)
 		}
 		if err := errors.Join(h.Extend(ctx, time.Minute), h.Release(ctx)); err != nil {

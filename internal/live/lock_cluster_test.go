@@ -279,7 +279,7 @@ func (s *shards) acksAfterAMove(t *testing.T) {
 	from := s.owner(t, name)
 	c := s.client(t, false, lock.WithReplicaAcks(1, 20*time.Millisecond))
 	for range 2 { // without replicas each attempt reaches the node, and is not confirmed
-		if _, err := c.TryAcquire(ctx, name); !errors.Is(err, lock.ErrAcks) {
+		if _, err := c.Acquire(ctx, name, lock.Wait(0)); !errors.Is(err, lock.ErrAcks) {
 			t.Fatalf("acquire: %v, want %v", err, lock.ErrAcks)
 		}
 		s.move(t, slot, from, (from+1)%3)

@@ -53,7 +53,7 @@ func TestObserver(t *testing.T) {
 		t.Fatal(err)
 	}
 	server.SetError("LOADING")
-	if _, err := client.TryAcquire(ctx, "orders"); !errors.Is(err, lock.ErrRefused) {
+	if _, err := client.Acquire(ctx, "orders", lock.Wait(0)); !errors.Is(err, lock.ErrRefused) {
 		t.Fatal(err)
 	}
 	request.End()
