@@ -102,6 +102,8 @@ func (r *Rules) admit(out []room, s room, o *Op, i int) []room {
 			h.endLo, h.endHi, h.renewed = longPast, o.Return, false
 		case o.Kind == MaybeGot && !o.Crashed:
 			h.endLo = longPast // it may be taken back when its client hears of it
+		case o.Kind == MaybeGot:
+			h.endLo = add(o.Call, o.Lease) // it may have begun before anything shows it
 		}
 		return append(out, s.with(h))
 	}

@@ -137,12 +137,15 @@ func (s *roomSearch) finish(o *Op, deadline time.Time) bool {
 		alone := s.few && len(s.rules.enter(next[:0], p.room, o)) > 0
 		s.dropped = s.dropped || alone
 		for j, x := range s.slots {
-			if x == nil || p.done&(1<<j) != 0 || alone && x != o {
+			if x == nil || p.done&(1<<j) != 0 || x != o && (alone || !s.helps(x, p)) {
 				continue
 			}
 			next = s.rules.enter(next[:0], p.room, x)
 			for _, to := range next {
-				q := scene{p.done | 1<<j, to}
+				if x.Return == Forever && slices.Equal(to.holds, p.room.holds) {
+					continue // it can have no effect later as well
+				}
+				q := s.refuse(scene{p.done | 1<<j, to})
 				if k := q.key(); !seen[k] {
 					seen[k] = true
 					todo = append(todo, q)
@@ -154,6 +157,36 @@ func (s *roomSearch) finish(o *Op, deadline time.Time) bool {
 	s.scenes = out
 	s.forgetTimes(o.Return)
 	return true
+}
+
+// refuse lets refusals take effect as soon as they can, because they change nothing.
+func (s *roomSearch) refuse(p scene) scene {
+	weight := p.room.at(p.room.now, s.rules.Slack).weight()
+	for i, x := range s.slots {
+		if x != nil && x.Kind == FoundBusy && x.Call <= p.room.now && p.room.now <= x.Return && weight+x.Weight > s.rules.Capacity {
+			p.done |= 1 << i
+		}
+	}
+	return p
+}
+
+// helps reports whether an operation that may have had no effect can help another one that is
+// open: a hold explains a refusal, and its end makes room for a hold. What does not
+// help now can take effect later as well.
+func (s *roomSearch) helps(o *Op, p scene) bool {
+	free := o.Kind == MaybeGave
+	if !free && o.Kind != MaybeGot && o.Kind != TookAndGave {
+		return true
+	}
+	for i, x := range s.slots {
+		if x == nil || x == o || p.done&(1<<i) != 0 {
+			continue
+		}
+		if x.Owner == o.Owner || (x.Kind == FoundBusy) != free && x.Kind <= MaybeGot {
+			return true
+		}
+	}
+	return false
 }
 
 // forgetTimes raises the time of each scene to the earliest at which another operation can
