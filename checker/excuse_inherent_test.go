@@ -142,6 +142,13 @@ func TestInherent(t *testing.T) {
 		21   server n1 SET by=c1 holder=c1 ttl=1000
 		22   c1 ok count=1
 		`
+	servedAgain := func(fault, node string) string {
+		if fault != "" {
+			fault = "\n20 " + fault
+		}
+		return "10 c1 release\n11 server n1 DEL by=c1\n12 c1 ok" + fault +
+			"\n30 c2 acquire lease=1000\n31 server " + node + " EVAL by=c2 holder=c1 ttl=1000 role=primary\n40 c2 fail err=busy"
+	}
 	overtakenOn := func(node, role string) string {
 		return `
 		100   fault start 1 failover n1
@@ -390,6 +397,9 @@ func TestInherent(t *testing.T) {
 		{"two servers have a queue each", Fairness, fair,
 			overtakenOn("n1r1", " role=primary"), "each had a queue of its own",
 			fair, overtakenOn("n1", "")},
+		{"a promoted replica hands the lock to an owner that had its turn", Count, fair,
+			take + servedAgain("fault start 1 failover n1", "n1r1"), "never heard that client-1/1 had had its turn",
+			fair, take + servedAgain("", "n1")},
 		{"a promoted replica did not have the hold", Exclusion, plain, take + promoted, "node-1-replica-1, which answers in the place",
 			plain, take + "3 server n1r1 cause=replication holder=c1 ttl=997\n" + promoted},
 		{"a replica confirmed the hold, another was promoted", Exclusion, acks,

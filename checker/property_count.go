@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 	"slices"
@@ -217,7 +218,7 @@ func (j countJudge) judgeServerCounts(k ownerLock) Verdict {
 			}
 			x := violation(c.t, opIDs(open, j.grantOf(k.owner, k.lock, c.t)), "%s counted %s of %s at %s; %s",
 				c.Node, english.Count(c.Count, "hold"), k.owner, at(c.t), asked)
-			why := j.whyRequestForgotten(k, c)
+			why := cmp.Or(j.whyServedAgain(k, c), j.whyRequestForgotten(k, c))
 			if r := j.accountOf(k).ops.last(c.t, func(o *op) bool { return o.f == history.Release }); why == "" && r != nil && c.was == k.owner {
 				why = j.whyUndone(r)
 			}

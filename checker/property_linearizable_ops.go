@@ -291,15 +291,18 @@ func (t *trace) extendedUntil(o *op) (until int64) {
 }
 
 // gaveBackWithin reports whether the servers saw an acquire's client take the lock for its
-// owner, and the hold end again, during the acquire.
+// owner, and the hold end again, during the acquire. If the end was not its client's doing,
+// the acquire has failed, or took the lock once more.
 func (j linearizableJudge) gaveBackWithin(o *op) bool {
-	took := false
+	took, ended := false, false
 	for _, c := range o.own.changes.between(o.inv, o.ret) {
 		mine := j.commandOf(c, o)
-		took = took || mine && c.holder == o.owner && c.grants()
-		if c.was == o.owner && c.ends() && (mine || took && c.Role == "primary" && o.kind == history.Fail) {
+		takes := mine && c.holder == o.owner && c.grants()
+		if c.was == o.owner && c.ends() && mine || ended && takes {
 			return true
 		}
+		took = took || takes
+		ended = ended || took && c.was == o.owner && c.ends() && c.Role == "primary"
 	}
-	return false
+	return ended && o.kind == history.Fail
 }

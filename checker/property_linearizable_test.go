@@ -26,6 +26,22 @@ func TestLinearizable(t *testing.T) {
 			2020 c1 release
 			2021 server n1 DEL by=c1
 			2022 c1 ok`, Linearizable, OutcomeOK, "", "", "server log"},
+		{"granted unheard, over by its lease, and granted once more within an acquire", leased(nil), `
+			0    c2 acquire lease=1000 wait=2000
+			1    server n1 SET by=c2 holder=c2 ttl=1000
+			100  c1 acquire lease=1000; 101 fail err=busy
+			1001 server n1 cause=expiry was=c2
+			1010 c1 acquire lease=1000
+			1011 server n1 SET by=c1 holder=c1 ttl=1000
+			1012 c1 ok count=1
+			1020 c1 release
+			1021 server n1 DEL by=c1
+			1022 c1 ok
+			1030 server n1 SET by=c2 holder=c2 ttl=1000
+			1031 c2 ok count=1
+			1040 c2 release
+			1041 server n1 DEL by=c2
+			1042 c2 ok`, Linearizable, OutcomeOK, "", "", "server log"},
 		{"refused by nobody", leased(nil), `
 			0  c1 acquire lease=1000; 2 ok count=1
 			10 c1 release; 11 ok
