@@ -63,17 +63,18 @@ func (j linearizableJudge) orderOf(lock string, ops []linear.Op, byLog bool, jud
 	if dispute != nil {
 		return disputed(d), j.writeDown(dispute, lock, judges)
 	}
-	switch d.Outcome {
-	case Violated:
+	pinned := j.pinToLog(ops)
+	switch {
+	case d.Outcome == Violated:
 		v := noted(j.explainIllegal(ops, d.At), d)
 		if byLog {
 			v = byServers(v)
 		}
 		return v, nil
-	case Unknown:
+	case d.Outcome == Unknown && pinned == nil:
 		return undecidable(d, o), nil
 	}
-	if pinned := j.pinToLog(ops); pinned != nil {
+	if pinned != nil { // fewer orders: it may decide what the clients' view leaves open
 		p, dispute := judges.Decide(pinned, r)
 		if dispute != nil {
 			return byServers(disputed(p)), j.writeDown(dispute, lock, judges)
@@ -83,6 +84,9 @@ func (j linearizableJudge) orderOf(lock string, ops []linear.Op, byLog bool, jud
 			return byServers(noted(j.explainIllegal(pinned, p.At), p)), nil
 		case Unknown:
 			return byServers(undecidable(p, o)), nil
+		}
+		if d.Outcome == Unknown {
+			d, byLog = p, true
 		}
 	}
 	v := noted(Verdict{Outcome: OutcomeOK}, d)
@@ -193,7 +197,7 @@ func undecidable(d linear.Decision, o Options) Verdict {
 	case linear.PorcupineOnly:
 		who = "porcupine"
 	}
-	return Verdict{Outcome: Unknown, Ops: d.Ops, Reason: fmt.Sprintf("%s did not decide within %s: %s", who, o.Budget, d.Why)}
+	return Verdict{Outcome: Unknown, Ops: d.Ops, Reason: fmt.Sprintf("%s did not decide: %s; the budget was %s", who, d.Why, o.Budget)}
 }
 
 // writeDown completes a disagreement about one lock of a history.

@@ -35,8 +35,8 @@ func (d *Decision) find(ops []Op, r Rules, j judge, deadline time.Time) {
 	}
 }
 
-// confirmBudget is the time for which porcupine may look at what the fast judge called
-// illegal: once at the cause, and once at all before.
+// confirmBudget is the time for which porcupine may look at what the fast judge decided: at
+// all operations, and at the cause of what is illegal.
 const confirmBudget = 2 * time.Second
 
 // Judges decide on the locks of one history.
@@ -79,7 +79,11 @@ func (j *Judges) Decide(ops []Op, r Rules) (Decision, *DisagreementError) {
 		look = beginning(ops, porcupineOps)
 		part = fmt.Sprintf("; porcupine looked at the first %d of %d operations", len(look), len(ops))
 	}
-	switch p := j.porcupine(look, r, j.left()); {
+	patience := j.left() / 2 // the rest is for the next decision
+	if d.Outcome == OutcomeOK {
+		patience = min(patience, confirmBudget)
+	}
+	switch p := j.porcupine(look, r, patience); {
 	case p == Violated && d.Outcome == OutcomeOK:
 		return d, j.dispute(look, r, d, p)
 	case p == Violated:
