@@ -90,7 +90,7 @@ func (c *Client) boundWait(ctx context.Context, wait time.Duration, forever bool
 // the queue or the hub, and takes back what the last attempt may have acquired. A hasty
 // acquire does not wait for the answer to that.
 func (s *state) wait(ctx, op context.Context, q *waiting, hasty bool) (Grant, *holding, error) {
-	s.c.learnShards(ctx, s.names.lock)
+	s.c.learnShards(op, s.names.lock)
 	if s.fair && !q.once {
 		s.enqueue()
 	}
@@ -242,6 +242,9 @@ var errTooLate = fmt.Errorf("acquire lock: the answer came after the lease: %w",
 
 // try makes one attempt.
 func (s *state) try(ctx context.Context, q *waiting) attempt {
+	if err := ctx.Err(); err != nil { // before any request
+		return attempt{err: because("acquire lock", ErrRefused, err)}
+	}
 	if err := s.enterGate(ctx, forever); err != nil {
 		q.refusal = cmp.Or(q.refusal, ErrBusy) // the owner has another request under way
 		return attempt{err: err}
@@ -279,8 +282,7 @@ func (s *state) try(ctx context.Context, q *waiting) attempt {
 	switch {
 	case err != nil:
 		return attempt{err: unknown("acquire lock", err), pttl: -time.Millisecond, takeBack: r, transient: true}
-	case reply.kind == replyStale:
-		// An earlier process with the same id had a clock that was ahead.
+	case reply.kind == replyStale: // an earlier process with the same id had a clock that was ahead
 		s.c.overtake(reply.serial)
 		return attempt{outcome: again}
 	case reply.kind == replyBusy:

@@ -138,6 +138,20 @@ func TestCluster_cannotBeReached(t *testing.T) {
 	})
 }
 
+// A wait ends while the client looks for the node of the lock. No server has said that
+// somebody else has it.
+func TestCluster_waitEndsBeforeTheRequest(t *testing.T) {
+	inCluster(t, func(t *testing.T, k *cluster) {
+		k.nodes[0].setLatency(20 * time.Millisecond)
+		c, start := k.client(), time.Now()
+		_, err := c.Acquire(t.Context(), "job-2", lock.Wait(10*time.Millisecond))
+		wantErr(t, "a wait of 10ms", err, lock.ErrRefused)
+		if took := time.Since(start); took > 50*time.Millisecond {
+			t.Errorf("it took %v", took)
+		}
+	})
+}
+
 // A Redis client that is closed too early gives errors to those who wait.
 func TestCluster_closedBelowTheLock(t *testing.T) {
 	inCluster(t, func(t *testing.T, k *cluster) {

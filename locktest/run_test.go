@@ -66,8 +66,8 @@ func TestNotPlayedIsSaid(t *testing.T) {
 		t.Fatalf("%v:\n%s", err, out)
 	}
 	for _, want := range []string{
-		"not played: needs messages, which it does not claim: woken-by-message, ",
-		"not played: needs reentrant, which it does not claim: reentrancy, inner-release, ",
+		"not played: it does not claim messages: woken-by-message, ",
+		"not played: it does not claim reentrant: reentrancy, inner-release, ",
 	} {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("it does not say %q:\n%s", want, out)

@@ -346,7 +346,7 @@ func TestAScenarioForNoLockIsLeftOut(t *testing.T) {
 	d := catalogue()
 	d.Results.Runs = d.Results.Runs[:1]
 	lock := d.Results.Runs[0].Lock
-	const reason = "needs quorum, which it does not claim"
+	const reason = "it does not claim quorum"
 	d.Results.Skipped = []results.Skip{{Scenario: "a-quorum", Lock: lock, Reason: reason}, {Scenario: "two-quorums", Lock: lock, Reason: reason}}
 	out := page(t, d)
 	if want := "<li>a-quorum, two-quorums: " + reason + "</li>"; strings.Count(out, want) != 1 || strings.Contains(out, `href="#a-quorum"`) || strings.Contains(out, `id="a-quorum"`) {

@@ -130,7 +130,7 @@ var bad = []struct {
 	{"needs that nobody meets", "only: [reentrant, fenced, multi]", "needs: [fairness]", "27:1", "no built-in lock is left to play the scenario with", "", false},
 	{"except without only", "[reentrant, fenced, multi]", "[reentrant, fenced]", "28:3", "only leaves multi out already", "", false},
 	{"reason missing", "multi: not today", `multi: ""`, "28:10", "except.multi is empty", "say why", true},
-	{"lock that cannot be played", "[reentrant, fenced, multi]", "[set-px, reentrant, fenced, multi]", "26:8", "the scenario cannot be played with set-px: needs reentrant, which it does not claim", "", false},
+	{"lock that cannot be played", "[reentrant, fenced, multi]", "[set-px, reentrant, fenced, multi]", "26:8", "the scenario cannot be played with set-px: it does not claim reentrant", "", false},
 	{"expectation of a lock left out", "locks: [reentrant]", "locks: [multi]", "30:13", "the scenario is not played with multi: not today", "", false},
 	{"unknown property", "resource: violated", "ressource: violated", "31:43", `unknown property "ressource"`, "did you mean resource?", true},
 	{"unknown verdict", "resource: violated", "resource: voilated", "31:53", `"voilated" is not a verdict on resource`, "did you mean violated?", true},

@@ -64,4 +64,4 @@ func (s *Scenario) meets(l *locks.Lock) (ok bool, reason string) {
 }
 
 // lacks is the reason why a scenario skips a lock without a claim.
-func lacks(word string) string { return "needs " + word + ", which it does not claim" }
+func lacks(word string) string { return "it does not claim " + word }

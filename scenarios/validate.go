@@ -344,7 +344,7 @@ func (v validator) selection() error {
 			return v.at(fmt.Sprintf("only[%d]", i), "", "the scenario cannot be played with %s: %s", lock, reason)
 		}
 	}
-	if len(v.locks()) == 0 {
+	if len(v.s.Only)+len(v.s.Except) > 0 && len(v.locks()) == 0 {
 		return v.atKey("except", "", "no built-in lock is left to play the scenario with")
 	}
 	return nil

@@ -35,8 +35,8 @@ func (d *Decision) find(ops []Op, r Rules, j judge, deadline time.Time) {
 	}
 }
 
-// confirmBudget is the time for which porcupine may look at what the fast judge decided: at
-// all operations, and at the cause of what is illegal.
+// confirmBudget is the time for which porcupine may look at what the fast judge decided. It
+// looks at all operations, and at the cause of what is illegal.
 const confirmBudget = 2 * time.Second
 
 // Judges decide on the locks of one history.

@@ -170,9 +170,9 @@ func (s *roomSearch) refuse(p scene) scene {
 	return p
 }
 
-// helps reports whether an operation that may have had no effect can help another one that is
-// open: a hold explains a refusal, and its end makes room for a hold. What does not
-// help now can take effect later as well.
+// helps reports whether an operation that may have had no effect can help an open one. A hold
+// explains a refusal, and its end makes room for a hold. Without such help, it can take
+// effect later as well.
 func (s *roomSearch) helps(o *Op, p scene) bool {
 	free := o.Kind == MaybeGave
 	if !free && o.Kind != MaybeGot && o.Kind != TookAndGave {
