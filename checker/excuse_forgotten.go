@@ -9,10 +9,16 @@ import (
 
 // whyRevived returns the reason why a refusal may be right although the holder had released the lock, or
 // a fault had deleted its hold; "" if the log does not show that. A replica did not get
-// that, and answers in the place of another server.
+// that, and answers in the place of another server. Without a server log, that may be so
+// until a lease after a promotion.
 func (t *trace) whyRevived(refused *op) string {
 	if t.claims.Nodes > 1 {
 		return ""
+	}
+	for _, f := range t.faults {
+		if len(t.changes) == 0 && f.Promotes && f.from <= refused.ret && refused.inv <= plus(f.from, t.leaseOf(refused)) {
+			return fmt.Sprintf("the server that was promoted at %s may never have heard of the end of a hold", at(f.from))
+		}
 	}
 	for s := range t.accountOf(ownerLock{"", refused.lock}).heldAt(refused.inv, refused.ret) {
 		if !s.replica || !t.replaced(s.group, refused.ret) {
