@@ -142,8 +142,7 @@ func (j progressJudge) weightOnServer(s *span) int {
 }
 
 // countsUntil is when a hold on a server starts to count. Without a fault, a lock that was
-// handed to a waiter counts as free until the waiter gets its grant. To hand it to a waiter
-// who has been dead for longer than Handoff is no use of it at all.
+// handed to a waiter counts as free until the waiter gets its grant.
 func (j progressJudge) countsUntil(s *span) int64 {
 	client, known := j.client[s.holder]
 	if !known || j.claims.Nodes > 1 || j.claims.Acks > 0 {
@@ -152,11 +151,6 @@ func (j progressJudge) countsUntil(s *span) int64 {
 	o := j.accountOf(ownerLock{s.holder, s.lock}).ops.last(s.from, func(*op) bool { return true })
 	if o == nil || o.f != history.Acquire || o.ret <= s.from {
 		return s.from
-	}
-	if plus(j.crashed.at(client), j.claims.Handoff) < s.from && slices.ContainsFunc(o.own.changes.between(s.from, s.from), func(c *change) bool {
-		return c.command() && c.By != client && c.Node == s.node
-	}) {
-		return never
 	}
 	noticed := min(o.ret, j.endTime)
 	disturbed := j.overlap(s.from, noticed, j.allow.healing, touches(client)) > 0
