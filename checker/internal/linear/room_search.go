@@ -182,7 +182,11 @@ func (s *roomSearch) helps(o *Op, p scene) bool {
 		if x == nil || x == o || p.done&(1<<i) != 0 {
 			continue
 		}
-		if x.Owner == o.Owner || (x.Kind == FoundBusy) != free && x.Kind <= MaybeGot {
+		if x.Kind > MaybeGot { // an operation on the hold that o may be or end
+			if x.Owner == o.Owner && o.Kind != TookAndGave {
+				return true
+			}
+		} else if (x.Kind == FoundBusy) != free {
 			return true
 		}
 	}
