@@ -9,16 +9,13 @@ import (
 
 // whyRevived returns the reason why a refusal may be right although the holder had released the lock, or
 // a fault had deleted its hold; "" if the log does not show that. A replica did not get
-// that, and answers in the place of another server. Without a server log, that may be so
-// until a lease after a promotion.
+// that, and answers in the place of another server.
 func (t *trace) whyRevived(refused *op) string {
 	if t.claims.Nodes > 1 {
 		return ""
 	}
-	for _, f := range t.faults {
-		if len(t.changes) == 0 && f.Promotes && f.from <= refused.ret && refused.inv <= plus(f.from, t.leaseOf(refused)) {
-			return fmt.Sprintf("the server that was promoted at %s may never have heard of the end of a hold", at(f.from))
-		}
+	if len(t.changes) == 0 {
+		return t.whyKeptUnseen(refused)
 	}
 	for s := range t.accountOf(ownerLock{"", refused.lock}).heldAt(refused.inv, refused.ret) {
 		if !s.replica || !t.replaced(s.group, refused.ret) {
@@ -35,6 +32,16 @@ func (t *trace) whyRevived(refused *op) string {
 			return c.Node != s.node && c.Cause == "fault" && c.was == s.holder && c.ends()
 		}) {
 			return fmt.Sprintf("%s, which answers in the place of another server, still had the hold of %s", s.node, s.holder)
+		}
+	}
+	return ""
+}
+
+// whyKeptUnseen is whyRevived without a server log: until a lease after a promotion.
+func (t *trace) whyKeptUnseen(refused *op) string {
+	for _, f := range t.faults {
+		if f.Promotes && f.from <= refused.ret && refused.inv <= plus(f.from, t.leaseOf(refused)) {
+			return fmt.Sprintf("the server that was promoted at %s may never have heard of the end of a hold", at(f.from))
 		}
 	}
 	return ""

@@ -63,18 +63,14 @@ func (j linearizableJudge) orderOf(lock string, ops []linear.Op, byLog bool, jud
 	if dispute != nil {
 		return disputed(d), j.writeDown(dispute, lock, judges)
 	}
-	pinned := j.pinToLog(ops)
-	switch {
-	case d.Outcome == Violated:
+	if d.Outcome == Violated {
 		v := noted(j.explainIllegal(ops, d.At), d)
 		if byLog {
 			v = byServers(v)
 		}
 		return v, nil
-	case d.Outcome == Unknown && pinned == nil:
-		return undecidable(d, o), nil
 	}
-	if pinned != nil { // fewer orders: it may decide what the clients' view leaves open
+	if pinned := j.pinToLog(ops); pinned != nil { // fewer orders: it may decide what the clients' view leaves open
 		p, dispute := judges.Decide(pinned, r)
 		if dispute != nil {
 			return byServers(disputed(p)), j.writeDown(dispute, lock, judges)
@@ -88,6 +84,8 @@ func (j linearizableJudge) orderOf(lock string, ops []linear.Op, byLog bool, jud
 		if d.Outcome == Unknown {
 			d, byLog = p, true
 		}
+	} else if d.Outcome == Unknown {
+		return undecidable(d, o), nil
 	}
 	v := noted(Verdict{Outcome: OutcomeOK}, d)
 	if byLog {

@@ -114,9 +114,8 @@ func checkLease(d, least time.Duration) error {
 }
 
 // Lease requests a hold of duration d without renewal. d must be at least a
-// millisecond, and at least 3ms for a [Group], whose allowance
-// for drift uses up a shorter one. It must be at most 100 years. 0 means the
-// lock's default.
+// millisecond, and at least 3ms for a [Group], whose allowance for drift uses up a
+// shorter one. It must be at most 100 years. 0 means the lock's default.
 func Lease(d time.Duration) AcquireOption { return func(a *Acquire) { a.Lease = d } }
 
 // Wait makes TryLock wait for up to d, and limits the wait of [Client.Acquire]

@@ -96,8 +96,8 @@ func newGroup(opts GroupOptions, members []Member, need int, any bool) *Group {
 }
 
 // Acquire takes the group for one call. It waits until ctx ends or [Wait] is over, in
-// rounds, and makes a single one with Wait(0). It returns early if a member of a MultiLock fails with an error other than
-// [ErrBusy]. A RedLock then asks again.
+// rounds, and makes a single one with Wait(0). It returns early if a member of a MultiLock
+// fails with an error other than [ErrBusy]. A RedLock then asks again.
 func (g *Group) Acquire(ctx context.Context, opts ...AcquireOption) (*GroupHold, error) {
 	a := NewAcquire(opts)
 	return g.acquire(ctx, a, !a.bounded)

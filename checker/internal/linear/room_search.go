@@ -161,9 +161,8 @@ func (s *roomSearch) finish(o *Op, deadline time.Time) bool {
 
 // refuse lets refusals take effect as soon as they can, because they change nothing.
 func (s *roomSearch) refuse(p scene) scene {
-	weight := p.room.at(p.room.now, s.rules.Slack).weight()
 	for i, x := range s.slots {
-		if x != nil && x.Kind == FoundBusy && x.Call <= p.room.now && p.room.now <= x.Return && weight+x.Weight > s.rules.Capacity {
+		if x != nil && x.Kind == FoundBusy && x.Call <= p.room.now && len(s.rules.enter(nil, p.room, x)) > 0 {
 			p.done |= 1 << i
 		}
 	}
