@@ -15,7 +15,8 @@ import (
 type Belief struct {
 	Owner, Client, Lock string
 	history.Share
-	Weight   int `json:"-"` // the part of the lock's capacity that it takes
+	Weight   int    `json:"-"` // the part of the lock's capacity that it takes
+	Other    string `json:"-"` // the owner's name in the other mode, if it has the lock in both
 	From, To int64
 	// AcquireOp took the hold. EndOp is the operation that ended it, or 0.
 	AcquireOp, EndOp int64
@@ -71,7 +72,7 @@ func Overlaps(beliefs []Belief, claims history.Claims) iter.Seq[Overlap] {
 			}
 			for _, a := range live[b.Lock] {
 				o := Overlap{A: a, B: b, From: b.From, To: min(a.To, until), Taken: taken}
-				if a.Owner != b.Owner && o.From < o.To && !yield(o) {
+				if !a.isSame(b) && o.From < o.To && !yield(o) {
 					return
 				}
 			}
@@ -86,7 +87,7 @@ func crowdedUntil(b *Belief, live []*Belief, claims history.Claims) int64 {
 	if weight == claims.Capacity() {
 		return b.To // it has no room for anybody else
 	}
-	others := slices.DeleteFunc(slices.Clone(live), func(a *Belief) bool { return a.Owner == b.Owner })
+	others := slices.DeleteFunc(slices.Clone(live), b.isSame)
 	slices.SortStableFunc(others, func(x, y *Belief) int { return cmp.Compare(y.To, x.To) }) // who stays longest first
 	for _, a := range others {
 		if weight += a.Weight; weight > claims.Capacity() {
@@ -94,6 +95,11 @@ func crowdedUntil(b *Belief, live []*Belief, claims history.Claims) int64 {
 		}
 	}
 	return b.From
+}
+
+// isSame reports whether two beliefs are of one owner, who may have the lock in both modes.
+func (c *Belief) isSame(other *Belief) bool {
+	return c.Owner == other.Owner || c.Other == other.Owner
 }
 
 // believers are the owners and their beliefs, which follow from their operations and
@@ -140,7 +146,7 @@ func beliefsOf(t *index, k ownerLock, all []Belief) []Belief {
 	begin := func(o *op) {
 		cur = &Belief{
 			Owner: o.owner, Client: o.client, Lock: o.lock, From: o.ret, AcquireOp: o.id,
-			Share: o.args.Share, Weight: t.weightOf(o), Token: o.res.Token, Lease: o.args.Lease, Renewed: o.args.Renewed,
+			Share: o.args.Share, Weight: t.weightOf(o), Other: t.other[o.owner], Token: o.res.Token, Lease: o.args.Lease, Renewed: o.args.Renewed,
 		}
 		if count = 1; t.claims.Reentrant { // that of a semaphore has its permits
 			count = max(o.res.Count, 1)
@@ -264,7 +270,7 @@ func (v *believers) beliefAt(k ownerLock, when int64) *Belief {
 func (v *believers) nextBelief(i int, before int64) *Belief {
 	c := &v.beliefs[i]
 	for j := i + 1; j < len(v.beliefs) && v.beliefs[j].From < before; j++ {
-		if o := &v.beliefs[j]; o.Lock == c.Lock && o.Owner != c.Owner && o.Weight+c.Weight > v.claims.Capacity() {
+		if o := &v.beliefs[j]; o.Lock == c.Lock && !o.isSame(c) && o.Weight+c.Weight > v.claims.Capacity() {
 			return o
 		}
 	}

@@ -18,6 +18,16 @@ func TestHoldsAreWeighed(t *testing.T) {
 	behind := leased(func(h *history.Header) {
 		h.Claims.Reentrant, h.Claims.ReadWrite, h.Claims.PrefersWriters = false, true, true
 	})
+	turning := leased(func(h *history.Header) {
+		h.Claims.Reentrant, h.Claims.ReadWrite, h.Claims.Upgrades, h.Claims.Downgrades = false, true, true, true
+	})
+	const readsOn = `
+			0    c1 acquire lease=9000; 1 ok
+			2    c1.2 acquire lease=9000 mode=shared self=c1; 3 ok
+			300  c1 release; 301 ok`
+	const amongReaders = `
+			0    c1 acquire lease=60000 mode=shared; 1 ok
+			2    c2 acquire lease=60000 mode=shared; 3 ok`
 	const readerWaitsBehindAWriter = `
 			0     c1 acquire lease=60000 mode=shared; 1 ok
 			2     c2 acquire lease=60000 wait=-1
@@ -77,6 +87,45 @@ func TestHoldsAreWeighed(t *testing.T) {
 			2    c2 acquire lease=9000; 3 ok
 			600  c1 release; 601 ok
 			602  c2 release; 603 ok`, Exclusion, Violated, false, "during the lease of reader client-1/1"},
+		{"a writer reads on, and another reads", turning, readsOn + `
+			400  c2 acquire lease=9000 mode=shared; 401 ok
+			500  c2 release; 501 ok
+			600  c1.2 release; 601 ok`, Exclusion, OutcomeOK, false, ""},
+		{"a writer reads on, and another writes", turning, readsOn + `
+			400  c2 acquire lease=9000; 401 ok
+			500  c2 release; 501 ok
+			600  c1.2 release; 601 ok`, Exclusion, Violated, false, "writer client-2/1 was granted the lock at 0.401 s during the lease of reader client-1/2"},
+		{"a writer reads as well, and another reads too early", turning, `
+			0    c1 acquire lease=9000; 1 ok
+			2    c1.2 acquire lease=9000 mode=shared self=c1; 3 ok
+			100  c2 acquire lease=9000 mode=shared; 101 ok
+			300  c1 release; 301 ok
+			500  c2 release; 501 ok
+			600  c1.2 release; 601 ok`, Linearizable, Violated, false, ""},
+		{"a writer is refused to read", turning, `
+			0    c1 acquire lease=9000; 1 ok
+			2    c1.2 acquire lease=9000 mode=shared self=c1; 3 fail err=busy
+			300  c1 release; 301 ok`, Linearizable, Violated, false, ""},
+		{"another reader is refused once a writer reads on", turning, readsOn + `
+			400  c2 acquire lease=9000 mode=shared; 401 fail err=busy
+			600  c1.2 release; 601 ok`, Linearizable, Violated, false, ""},
+		{"a reader writes among readers", turning, amongReaders + `
+			4    c1.2 acquire lease=9000 self=c1; 5 ok
+			300  c1.2 release; 301 ok
+			500  c2 release; 501 ok
+			600  c1 release; 601 ok`, Exclusion, Violated, false, "writer client-1/2 was granted the lock at 0.005 s during the lease of reader client-2/1"},
+		{"a reader waits for others to write", turning, amongReaders + `
+			4    c1.2 acquire lease=60000 wait=-1 self=c1
+			500  c2 release; 501 ok
+			510  c1.2 ok
+			700  c1.2 release; 701 ok
+			800  c1 release; 801 ok`, Progress, OutcomeOK, false, ""},
+		{"a reader who writes waits for itself", turning, amongReaders + `
+			4     c1.2 acquire lease=60000 wait=-1 self=c1
+			500   c2 release; 501 ok
+			30000 c1.2 ok
+			30001 c1.2 release; 30002 ok
+			30003 c1 release; 30004 ok`, Progress, Violated, false, "client-1/2 waited from"},
 		{"refused while there is room", permits(2), `
 			0    c1 acquire lease=9000; 1 ok
 			2    c2 acquire lease=9000; 3 fail err=busy

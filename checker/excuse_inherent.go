@@ -117,6 +117,9 @@ func (t *trace) toldTooLate(c *Belief, l lossOfHold, until int64) bool {
 // two owners held the lock inherently, and it had no token to distinguish them.
 func (t *trace) whyWriteInherent(w *op) string {
 	b := t.blameOf(ownerLock{w.owner, w.lock}, w.inv)
+	if other := t.other[w.owner]; other != "" && !b.overlap {
+		b = t.blameOf(ownerLock{other, w.lock}, w.inv) // it goes by what it read or wrote in the other mode
+	}
 	if b.overlap && b.why != "" {
 		if l := t.lossOf(b.belief, w.inv); l.lost() && t.toldTooLate(b.belief, l, w.inv) {
 			return ""

@@ -42,21 +42,18 @@ func TestInherent(t *testing.T) {
 	fair := of(func(h *history.Header) { h.Claims.Fairness = true })
 	drifting := of(func(h *history.Header) { h.Claims.Drift = &history.Drift{Rate: 0.5} })
 	const take = `
-		0    c1 acquire lease=1000
-		1    server n1 SET by=c1 holder=c1 ttl=1000
-		2    c1 ok count=1
+		0    c1 takes lease=1000
 		`
+	withBetween := func(events string) string {
+		return "0 c1 acquire lease=1000\n1 server n1 SET by=c1 holder=c1 ttl=1000\n" + events + "\n2 c1 ok count=1\n"
+	}
 	waits := of(func(h *history.Header) { h.Claims.Handoff = 500 * millisecond })
 	const passedEnd = take + "1001 server n1 cause=expiry\n1100 fault start 1 clock-jump n1\n"
 	const afterPassedEnd = "\n1500 c1 release\n1501 server n1 EVAL by=c1\n1502 c1 ok"
 	const lateToNobody = take + `
 		5    c2 acquire lease=1000 wait=-1
-		6    c1 release
-		7    server n1 DEL by=c1
-		8    c1 ok
-		9    c4 acquire lease=3000
-		10   server n1 SET by=c4 holder=c4 ttl=3000
-		11   c4 ok count=1
+		6    c1 gives
+		9    c4 takes lease=3000
 		12   c3 acquire lease=3000 wait=400
 		13   fault start 1 partition c3 n1
 		20   fault start 2 crash c4
@@ -68,9 +65,7 @@ func TestInherent(t *testing.T) {
 	const afterNobody = `
 		6025 server n1 SET by=c2 holder=c2 ttl=1000
 		6026 c2 ok count=1
-		6027 c2 release
-		6028 server n1 DEL by=c2
-		6029 c2 ok`
+		6027 c2 gives`
 	const takenAgain = take + `
 		10   c1 acquire lease=1000
 		11   server n1 EVAL by=c1 holder=c1 count=2 ttl=1000
@@ -80,21 +75,15 @@ func TestInherent(t *testing.T) {
 	planned.Faults = []history.PlannedFault{{ID: 1, Fault: "failover", Traits: history.Traits{Instant: true, Promotes: true, LosesWrites: true}}}
 	longTake := strings.ReplaceAll(take, "1000", "10000")
 	const takeRenewed = `
-		0    c1 acquire lease=1000 renewed
-		1    server n1 SET by=c1 holder=c1 ttl=1000
-		2    c1 ok count=1
+		0    c1 takes lease=1000 renewed
 		`
 	const second = `
-		200  c2 acquire lease=1000
-		201  server n1 SET by=c2 holder=c2 ttl=1000
-		202  c2 ok count=1
+		200  c2 takes lease=1000
 		`
 	const bothDone = `
 		300  c1 release
 		301  c1 fail err=lost
-		310  c2 release
-		311  server n1 DEL by=c2
-		312  c2 ok`
+		310  c2 gives`
 	const onThree = `
 		0    c1 acquire lease=1000
 		1    server n1 SET by=c1 holder=c1 ttl=1000
@@ -131,16 +120,10 @@ func TestInherent(t *testing.T) {
 		300  c1 release
 		301  c1 fail err=lost`
 	const releasedUnheard = `
-		0    c2 acquire lease=1000
-		1    server n1 SET by=c2 holder=c2 ttl=1000
-		2    c2 ok count=1
+		0    c2 takes lease=1000
 		3    server n1r1 cause=replication holder=c2 ttl=998
-		10   c2 release
-		11   server n1 DEL by=c2
-		12   c2 ok
-		20   c1 acquire lease=1000
-		21   server n1 SET by=c1 holder=c1 ttl=1000
-		22   c1 ok count=1
+		10   c2 gives
+		20   c1 takes lease=1000
 		`
 	servedAgain := func(fault, node string) string {
 		if fault != "" {
@@ -152,19 +135,13 @@ func TestInherent(t *testing.T) {
 	overtakenOn := func(node, role string) string {
 		return `
 		100   fault start 1 failover n1
-		20000 c1 acquire lease=1000
-		20001 server n1 SET by=c1 holder=c1 ttl=1000
-		20002 c1 ok count=1
+		20000 c1 takes lease=1000
 		20010 c2 acquire lease=1000 wait=900
 		20200 c3 acquire lease=1000 wait=900
-		20300 c1 release
-		20301 server n1 DEL by=c1
-		20302 c1 ok
+		20300 c1 gives
 		20303 server n1 SET by=c3 holder=c3 ttl=1000
 		20304 c3 ok count=1
-		20310 c3 release
-		20311 server n1 DEL by=c3
-		20312 c3 ok
+		20310 c3 gives
 		20400 server ` + node + ` SET by=c2 holder=c2 ttl=1000` + role + `
 		20401 c2 ok count=1`
 	}
@@ -179,9 +156,7 @@ func TestInherent(t *testing.T) {
 	const takenAfterIt = "\n1050 c2 acquire lease=1000\n1052 c2 ok count=1" + afterIt + "\n1300 c2 release\n1301 c2 ok"
 	const outlived = take + `
 		1001 server n1 cause=expiry
-		1100 c2 acquire lease=1000
-		1101 server n1 SET by=c2 holder=c2 ttl=1000
-		1102 c2 ok count=1
+		1100 c2 takes lease=1000
 		`
 	const renewedElsewhere = takeRenewed + `
 		3    server n1r1 cause=replication holder=c1 ttl=997
@@ -201,9 +176,7 @@ func TestInherent(t *testing.T) {
 		200  c1 acquire lease=1000
 		201  server n1r1 SET by=c1 holder=c1 ttl=1000 role=primary
 		202  c1 ok count=1
-		210  c3 acquire lease=1000
-		211  server n1 SET by=c3 holder=c3 ttl=1000
-		212  c3 ok count=1
+		210  c3 takes lease=1000
 		`
 	const forkedDone = `
 		300  c1 release
@@ -217,9 +190,7 @@ func TestInherent(t *testing.T) {
 		342  c1 ok
 		360  c4 acquire lease=1000
 		361  c4 fail err=busy
-		400  c3 release
-		401  server n1 DEL by=c3
-		402  c3 ok`
+		400  c3 gives`
 	const unheard = `
 		0    c1 acquire lease=1000
 		1    server n1 SET by=c1 holder=c1 ttl=1000
@@ -322,18 +293,14 @@ func TestInherent(t *testing.T) {
 		300  c1 release
 		301  c1 fail err=lost
 		1201 server n1 cause=expiry
-		1202 c3 acquire lease=1000
-		1203 server n1 SET by=c3 holder=c3 ttl=1000
-		1204 c3 ok count=1
+		1202 c3 takes lease=1000
 		`
 	const behindDone = `
 		1210 fault end 2 node-crash n1r1
 		1500 server n1r1 cause=replication holder=c3 ttl=3000 role=replica
 		1510 c2 release
 		1511 c2 fail err=not-held
-		1520 c3 release
-		1521 server n1 DEL by=c3
-		1522 c3 ok`
+		1520 c3 gives`
 	const jumped = "100 fault start 1 clock-jump n1\n101 server n1 cause=expiry\n110 c1 release\n111 c1 fail err=lost\n"
 	const laterHold = "100 c2 acquire lease=1000\n101 c2 ok count=1\n102 c2 release\n103 c2 ok"
 	const onThreeLater = "2000 c2 acquire lease=1000\n2001 server n1 SET by=c2 holder=c2 ttl=1000\n2001 server n2 SET by=c2 holder=c2 ttl=1000\n2002 c2 ok count=1\n" +
@@ -403,11 +370,11 @@ func TestInherent(t *testing.T) {
 		{"a promoted replica did not have the hold", Exclusion, plain, take + promoted, "node-1-replica-1, which answers in the place",
 			plain, take + "3 server n1r1 cause=replication holder=c1 ttl=997\n" + promoted},
 		{"a replica confirmed the hold, another was promoted", Exclusion, acks,
-			strings.Replace(take, "2    c1 ok", "1.5 server n1r2 cause=replication holder=c1 ttl=999\n2    c1 ok", 1) + promoted, "node-1-replica-1",
+			withBetween("1.5 server n1r2 cause=replication holder=c1 ttl=999") + promoted, "node-1-replica-1",
 			acks, take + promoted},
 		{"a replica confirmed the hold, and then the fault took it there as well", Exclusion, acks,
-			strings.Replace(take, "2    c1 ok", "1.2 server n1r1 cause=replication holder=c1 ttl=999\n1.4 fault start 1 delete-key n1\n1.4 server n1 cause=fault\n1.8 server n1r1 cause=replication role=replica\n2    c1 ok", 1) + second + bothDone, "from outside",
-			acks, strings.Replace(take, "2    c1 ok", "1.4 fault start 1 delete-key n1\n1.4 server n1 cause=fault\n2    c1 ok", 1) + second + bothDone},
+			withBetween("1.2 server n1r1 cause=replication holder=c1 ttl=999\n1.4 fault start 1 delete-key n1\n1.4 server n1 cause=fault\n1.8 server n1r1 cause=replication role=replica") + second + bothDone, "from outside",
+			acks, withBetween("1.4 fault start 1 delete-key n1\n1.4 server n1 cause=fault") + second + bothDone},
 		{"a clock ended the lease", Exclusion, plain,
 			take + "100 fault start 1 clock-jump n1\n101 server n1 cause=expiry" + second + bothDone, "the clock of node-1 ended the lease",
 			drifting, take + "100 fault start 1 clock-jump n1\n600 server n1 cause=expiry" + strings.NewReplacer("200 ", "700 ", "201 ", "701 ", "202 ", "702 ").Replace(second) +
@@ -419,9 +386,7 @@ func TestInherent(t *testing.T) {
 			2000 server n1 SET by=c2 holder=c2 ttl=1000
 			2500 c1 release
 			2501 c1 fail err=lost
-			2510 c2 release
-			2511 server n1 DEL by=c2
-			2512 c2 ok`},
+			2510 c2 gives`},
 		{"the renewals went to the server that took the place", Exclusion, telling,
 			renewedElsewhere + "1101 server n1 SET by=c2 holder=c2 ttl=1000\n1102 c2 ok count=1\n1300 c1 release\n1301 server n1r1 DEL by=c1 role=primary\n1302 c1 ok\n1310 c2 release\n1311 server n1 DEL by=c2\n1312 c2 ok", "had an earlier end of the hold than the servers had confirmed",
 			telling, renewedElsewhere + "1101 server n1r1 SET by=c2 holder=c2 ttl=1000 role=primary\n1102 c2 ok count=1\n1300 c1 release\n1301 c1 fail err=lost\n1310 c2 release\n1311 server n1r1 DEL by=c2 role=primary\n1312 c2 ok"},

@@ -293,23 +293,34 @@ func (t *trace) keptByClock(o *op) (kept int64, how string) {
 			how = fmt.Sprintf("a fault moved the clock of %s at %s, and it kept the hold of %s for longer than its lease", s.node, at(f.from), o.owner)
 		}
 		if longer > 0 {
-			if s.replica {
+			from := s.from
+			if s.replica { // it has the hold since some time after the grant
+				from = o.inv
 				how = fmt.Sprintf("%s took the place of a server whose clock was ahead, and kept the hold of %s for longer than its lease", s.node, o.owner)
 			}
-			return min(to-s.from, plus(t.leaseOnServer(o, t.leaseOf(o)), longer)), how
+			return min(to-from, plus(t.leaseOnServer(o, t.leaseOf(o)), longer)), how
 		}
 	}
 	return 0, how
 }
 
 // setBackDuring is the time by which faults set clocks back during the hold of an acquire.
-// how describes the last of them.
+// A server that takes the place of one whose clock was ahead does so as well. how describes
+// the last of them.
 func (t *trace) setBackDuring(o *op, lease, until int64) (longer int64, how string) {
+	replaced := slices.ContainsFunc(t.faults, func(f *faultSpan) bool { return f.replacesServer() && o.inv <= f.from && f.from <= until })
 	for _, f := range t.faults {
-		if !f.MovesClock || f.to < o.inv || f.ClockRate == 0 && f.from < o.inv || f.from > plus(o.ret, lease) {
+		if !f.MovesClock || f.from > plus(o.ret, lease) {
 			continue
 		}
-		if n := f.setsBack(o.inv, until); n > 0 {
+		n := int64(0)
+		if f.to >= o.inv && (f.ClockRate != 0 || f.from >= o.inv) {
+			n = f.setsBack(o.inv, until)
+		}
+		if replaced {
+			n = plus(n, f.setsForth(until))
+		}
+		if n > 0 {
 			longer = plus(longer, n)
 			how = fmt.Sprintf("a fault moved the clock of a server at %s, and it may have kept the hold of %s for longer than its lease", at(f.from), o.owner)
 		}

@@ -24,6 +24,7 @@ type index struct {
 	byLock  map[string][]*op       // lock operations only, by invocation
 	owners  []ownerLock            // in order of first appearance
 	client  map[string]string      // owner -> client
+	other   map[string]string      // owner -> its name in the other mode, if it has the lock in both
 	locks   []string               // in order of first appearance
 	crashed instants               // of clients
 	closing instants               // when clients began to close their lock handles, as far as they noted it
@@ -44,7 +45,7 @@ type index struct {
 func newIndex(h *history.History) *index {
 	t := &index{
 		h: h, claims: filled(h.Header.Claims), allow: allowancesOf(&h.Header),
-		of: map[ownerLock]*account{}, byLock: map[string][]*op{}, client: map[string]string{}, crashed: instants{}, closing: instants{}, closed: instants{},
+		of: map[ownerLock]*account{}, byLock: map[string][]*op{}, client: map[string]string{}, other: map[string]string{}, crashed: instants{}, closing: instants{}, closed: instants{},
 		notesOf: map[string][]*history.Event{}, stops: map[string][]*history.Event{},
 	}
 	n, servers := 0, 0
@@ -192,6 +193,9 @@ func (x *index) addOp(o *op) {
 		x.client[o.owner] = o.client
 		return
 	}
+	if o.args.Self != "" {
+		x.other[o.owner], x.other[o.args.Self] = o.args.Self, o.owner
+	}
 	if o.own = x.accountOf(k); len(o.own.ops.all) == 0 {
 		x.client[o.owner] = o.client
 		x.owners = append(x.owners, k)
@@ -222,6 +226,9 @@ func (x *index) addNote(e *history.Event) {
 		}
 	}
 }
+
+// isSame reports whether two owners are one, who may have the lock in both modes.
+func (x *index) isSame(a, b string) bool { return a == b || b != "" && x.other[a] == b }
 
 // leaseOf is the duration of an acquire's hold without a renewal; never if the
 // lock has no lease or none was requested.

@@ -6,9 +6,7 @@ import "testing"
 func TestAHoldGoesOnWhenItsKeyMoves(t *testing.T) {
 	moved := func(rest string) string {
 		return `
-			0     c1 acquire lease=10000
-			1     server n1 SET by=c1 holder=c1 ttl=10000
-			2     c1 ok count=1
+			0     c1 takes lease=10000
 			10    fault start 1 move-slots n1 n2
 			2000  fault end 1 move-slots n1 n2
 			2001  server n2 cause=migration holder=c1 ttl=7999

@@ -69,13 +69,9 @@ func TestHealingFollowsThePace(t *testing.T) {
 	}
 	waits := func(server, ok string) string {
 		return `
-		0   c1 acquire lease=1000
-		1   server n1 SET by=c1 holder=c1 ttl=1000
-		2   c1 ok count=1
+		0   c1 takes lease=1000
 		3   fault start 1 partition c2 n1
-		4   c1 release
-		5   server n1 DEL by=c1
-		6   c1 ok
+		4   c1 gives
 		10  c2 acquire lease=1000 wait=9000
 		600 fault end 1 partition c2 n1
 		` + server + ` server n1 SET by=c2 holder=c2 ttl=1000

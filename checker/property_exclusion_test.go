@@ -26,69 +26,41 @@ func TestExclusion(t *testing.T) {
 			1103 c1 ok
 			1200 c2 release; 1202 fail err=lost`, Exclusion, Violated, LeaseOutlived, "client-2/1 went on after its lease had ended at 1.01", "server log"},
 		{"nested holds of a closed lock", leased(nil), `
-			0    c1 acquire lease=1000
-			1    server n1 SET by=c1 holder=c1 ttl=1000
-			2    c1 ok count=1
+			0    c1 takes lease=1000
 			3    c1 acquire lease=1000
 			4    server n1 EVAL by=c1 holder=c1 count=2 ttl=1000
 			5    c1 ok count=2
 			500  c1 closed
 			510  c1 release; 510 fail err=canceled
 			1004 server n1 cause=expiry
-			1010 c2 acquire lease=1000
-			1011 server n1 SET by=c2 holder=c2 ttl=1000
-			1012 c2 ok count=1
-			1020 c2 release
-			1021 server n1 DEL by=c2
-			1022 c2 ok`, Exclusion, OutcomeOK, "", "", ""},
+			1010 c2 takes lease=1000
+			1020 c2 gives`, Exclusion, OutcomeOK, "", "", ""},
 		{"second grant during the lease", leased(nil), `
-			0   c1 acquire lease=1000
-			1   server n1 SET by=c1 holder=c1 ttl=1000
-			2   c1 ok count=1
+			0   c1 takes lease=1000
 			400 server n1 DEL cause=fault
-			500 c2 acquire lease=1000
-			501 server n1 SET by=c2 holder=c2 ttl=1000
-			502 c2 ok count=1
+			500 c2 takes lease=1000
 			600 c1 release; 601 fail err=lost
-			700 c2 release
-			701 server n1 DEL by=c2
-			702 c2 ok`, Exclusion, Violated, ContractBroken, "during the lease of client-1/1", "server log"},
+			700 c2 gives`, Exclusion, Violated, ContractBroken, "during the lease of client-1/1", "server log"},
 		{"holder goes on after its lease", leased(nil), `
-			0    c1 acquire lease=1000
-			1    server n1 SET by=c1 holder=c1 ttl=1000
-			2    c1 ok count=1
+			0    c1 takes lease=1000
 			1001 server n1 cause=expiry
-			1100 c2 acquire lease=1000
-			1101 server n1 SET by=c2 holder=c2 ttl=1000
-			1102 c2 ok count=1
+			1100 c2 takes lease=1000
 			1200 c1 release; 1201 fail err=not-held
-			1300 c2 release
-			1301 server n1 DEL by=c2
-			1302 c2 ok`, Exclusion, Violated, LeaseOutlived, "had ended at 1.001 s", "server log"},
+			1300 c2 gives`, Exclusion, Violated, LeaseOutlived, "had ended at 1.001 s", "server log"},
 		{"hears of its grant when others hold", leased(nil), `
 			0    c1 acquire lease=1000 wait=9000
 			1    server n1 SET by=c1 holder=c1 ttl=1000
 			1001 server n1 cause=expiry
-			1100 c2 acquire lease=1000
-			1101 server n1 SET by=c2 holder=c2 ttl=1000
-			1102 c2 ok count=1
+			1100 c2 takes lease=1000
 			1200 c1 ok count=1
-			1300 c2 release
-			1301 server n1 DEL by=c2
-			1302 c2 ok
+			1300 c2 gives
 			1400 c1 release; 1401 fail err=not-held`, Exclusion, Violated, LeaseOutlived, "client-1/1 went on after its lease had ended at 1.001 s", "server log"},
 		{"granted at the very end of the lease", leased(nil), `
-			0    c1 acquire lease=1000
-			1    server n1 SET by=c1 holder=c1 ttl=1000
-			2    c1 ok count=1
-			1000 c2 acquire lease=1000
-			1001 server n1 SET by=c2 holder=c2 ttl=1000
-			1002 c2 ok count=1
+			0    c1 takes lease=1000
+			1000 c2 takes lease=1000
 			1200 c1 release; 1201 fail err=not-held`, Exclusion, Violated, LeaseOutlived, "", ""},
 		{"failover: the server that owed the lease is another", leased(nil), `
-			0   c1 acquire lease=1000
-			1   server n1 SET by=c1 holder=c1 ttl=1000
-			2   c1 ok count=1
+			0   c1 takes lease=1000
 			500 c2 acquire lease=1000
 			501 server n1r1 SET by=c2 holder=c2 ttl=1000 role=primary
 			502 c2 ok count=1

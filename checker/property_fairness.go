@@ -68,7 +68,7 @@ func (j fairnessJudge) judge() Verdict {
 			if j.claims.PrefersWriters && (a.args.Mode == history.Shared || b.args.Mode != history.Shared) {
 				continue // only a reader waits behind a writer, and anybody may pass a reader
 			}
-			if a.owner == b.owner || j.arrivalOf(a, answered) >= b.inv || !j.stillWaiting(a, b.ret) || b.res.Count > 1 {
+			if a.owner == b.owner || b.args.Self != "" || j.arrivalOf(a, answered) >= b.inv || !j.stillWaiting(a, b.ret) || b.res.Count > 1 {
 				continue
 			}
 			if j.overlap(a.inv, b.ret, j.allow.healing, touches(a.client)) > 0 || j.keptPlace(b, a.inv) {

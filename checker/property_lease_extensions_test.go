@@ -10,30 +10,20 @@ import (
 func TestExtensions(t *testing.T) {
 	extends := leased(func(h *history.Header) { h.Claims.Extends = true })
 	const extended = `
-		0    c1 acquire lease=1000
-		1    server n1 SET by=c1 holder=c1 ttl=1000
-		2    c1 ok count=1
+		0    c1 takes lease=1000
 		10   c1 extend lease=5000
 		11   server n1 PEXPIRE by=c1 holder=c1 was=c1 ttl=5000 wasttl=990
 		12   c1 ok
 		`
 	const ignored = `
-		0    c1 acquire lease=1000
-		1    server n1 SET by=c1 holder=c1 ttl=1000
-		2    c1 ok count=1
+		0    c1 takes lease=1000
 		10   c1 extend lease=5000; 12 ok
 		1001 server n1 cause=expiry
-		1010 c2 acquire lease=1000
-		1011 server n1 SET by=c2 holder=c2 ttl=1000
-		1012 c2 ok count=1
-		1020 c2 release
-		1021 server n1 DEL by=c2
-		1022 c2 ok
+		1010 c2 takes lease=1000
+		1020 c2 gives
 		2000 c1 release; 2001 fail err=lost`
 	const released = `
-		4000 c1 release
-		4001 server n1 DEL by=c1
-		4002 c1 ok`
+		4000 c1 gives`
 	run(t, []propertyTest{
 		{"busy within the extension", extends, extended + "3000 c2 acquire\n3001 c2 fail err=busy" + released, Linearizable, OutcomeOK, "", "", ""},
 		{"released within it, after an inner acquire that failed", extends, `
@@ -51,9 +41,7 @@ func TestExtensions(t *testing.T) {
 		{"without an effect", extends, ignored, Lease, Violated, "", "the extend of client-1/1 succeeded at 0.012 s for 5.000 s; the servers owe the hold until 1.001 s only", "server log"},
 		{"another owner within it", extends, ignored, Exclusion, Violated, ContractBroken, "during the lease of client-1/1, which ran until 5.010 s", "server log"},
 		{"for longer than asked", extends, `
-			0    c1 acquire lease=1000
-			1    server n1 SET by=c1 holder=c1 ttl=1000
-			2    c1 ok count=1
+			0    c1 takes lease=1000
 			10   c1 extend lease=5000
 			11   server n1 PEXPIRE by=c1 holder=c1 was=c1 ttl=50000 wasttl=990
 			12   c1 ok` + released, Lease, Violated, "", "at most 5.000 s was asked for", "server log"},
@@ -62,27 +50,17 @@ func TestExtensions(t *testing.T) {
 			21   server n1 PEXPIRE by=c1 holder=c1 was=c1 ttl=1000 wasttl=4991
 			22   c1 fail err=busy` + released, Lease, Violated, "", "of its lease were still owed", "server log"},
 		{"of a hold that is gone", extends, `
-			0    c1 acquire lease=1000
-			1    server n1 SET by=c1 holder=c1 ttl=1000
-			2    c1 ok count=1
-			3    c1 release
-			4    server n1 DEL by=c1
-			5    c1 ok
+			0    c1 takes lease=1000
+			3    c1 gives
 			10   c1 extend lease=5000; 12 ok`, Lease, Violated, "", "its owner held nothing", "server log"},
 		{"of another owner's hold", extends, `
-			0    c1 acquire lease=1000
-			1    server n1 SET by=c1 holder=c1 ttl=1000
-			2    c1 ok count=1
+			0    c1 takes lease=1000
 			1001 server n1 cause=expiry
-			1010 c2 acquire lease=1000
-			1011 server n1 SET by=c2 holder=c2 ttl=1000
-			1012 c2 ok count=1
+			1010 c2 takes lease=1000
 			1013 c1 extend lease=5000
 			1014 server n1 PEXPIRE by=c1 holder=c2 was=c2 ttl=5000 wasttl=997
 			1015 c1 ok
-			1020 c2 release
-			1021 server n1 DEL by=c2
-			1022 c2 ok`, Ownership, Violated, "", "client-1 prolonged the hold of client-2/1", "server log"},
+			1020 c2 gives`, Ownership, Violated, "", "client-1 prolonged the hold of client-2/1", "server log"},
 		{"unknown for no reason", leased(func(h *history.Header) { h.Claims.Extends, h.Order = true, history.TotalOrder }),
 			"0 c1 acquire lease=1000\n2 c1 ok count=1\n10 c1 extend lease=5000\n12 c1 info err=unknown\n20 c1 release\n21 c1 ok",
 			Errors, Violated, "", "the extend of client-1/1 ended at 0.012 s with an unknown outcome", ""},
@@ -109,19 +87,13 @@ func TestLossAfterClose(t *testing.T) {
 		h.Claims.Renewal, h.Claims.LostSign, h.Claims.RenewEvery = true, true, 1700*millisecond
 	})
 	r, err := Judge(story(t, h, `
-		0    c1 acquire lease=5200 renewed
-		1    server n1 SET by=c1 holder=c1 ttl=5200
-		2    c1 ok count=1
+		0    c1 takes lease=5200 renewed
 		1360 fault start 1 delete-key n1
 		1360 server n1 cause=fault
 		1600 c1 closed
-		3200 c2 acquire lease=5200 renewed
-		3201 server n1 SET by=c2 holder=c2 ttl=5200
-		3202 c2 ok count=1
+		3200 c2 takes lease=5200 renewed
 		5190 c1 lost
-		6000 c2 release
-		6001 server n1 DEL by=c2
-		6002 c2 ok`), Options{})
+		6000 c2 gives`), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,9 +112,7 @@ func TestHandedOn(t *testing.T) {
 	}
 	run(t, []propertyTest{
 		{"lost by the lease of its own request", fair(2 * second), `
-			0    c1 acquire lease=2000 renewed
-			1    server n1 SET by=c1 holder=c1 ttl=2000
-			2    c1 ok count=1
+			0    c1 takes lease=2000 renewed
 			100  c2 acquire lease=2000 renewed wait=1000
 			660  server n1 EVAL by=c1 holder=c1 ttl=2000
 			1006 c1 release
@@ -155,9 +125,7 @@ func TestHandedOn(t *testing.T) {
 			2086 fault end 1 delay c2
 			2087 server n1 EVALSHA by=c2`, Errors, OutcomeOK, "", "", ""},
 		{"made whole over a broken connection", fair(20 * second), `
-			0    c1 acquire lease=20000 renewed
-			1    server n1 SET by=c1 holder=c1 ttl=20000
-			2    c1 ok count=1
+			0    c1 takes lease=20000 renewed
 			10   c2 acquire lease=20000 renewed wait=19000
 			100  fault start 1 reset c2
 			101  fault end 1 reset c2
@@ -166,8 +134,6 @@ func TestHandedOn(t *testing.T) {
 			5002 c1 ok
 			5002 c2 ok count=1
 			5500 server n1 EVAL by=c2 holder=c2 ttl=20000
-			6000 c2 release
-			6001 server n1 DEL by=c2
-			6002 c2 ok`, Lease, OutcomeOK, "", "", "server log"},
+			6000 c2 gives`, Lease, OutcomeOK, "", "", "server log"},
 	})
 }

@@ -16,23 +16,17 @@ func TestLeaseAndRenewal(t *testing.T) {
 	struck := renewed
 	struck.Faults = []history.PlannedFault{{ID: 1, Fault: "pause"}}
 	hold := `
-			0    c1 acquire lease=1000 renewed
-			1    server n1 SET by=c1 holder=c1 ttl=1000
-			2    c1 ok count=1
+			0    c1 takes lease=1000 renewed
 			`
 	run(t, []propertyTest{
 		{"a server that knows no end for a moment", leased(nil), `
 			0  c1 acquire lease=1000
 			1  server n1 SET by=c1 holder=c1 ttl=-1
 			2  c1 ok count=1
-			10 c1 release
-			11 server n1 DEL by=c1
-			12 c1 ok`, Lease, OutcomeOK, "", "", "server log"},
+			10 c1 gives`, Lease, OutcomeOK, "", "", "server log"},
 		{"as asked", leased(nil), handover, Lease, OutcomeOK, "", "", "server log"},
 		{"handed on after a lost hold of the same owner", leased(func(h *history.Header) { h.Claims.Fairness = true }), `
-			0    c1 acquire lease=1000
-			1    server n1 SET by=c1 holder=c1 ttl=1000
-			2    c1 ok count=1
+			0    c1 takes lease=1000
 			900  c1 lost
 			910  c1 release; 910 fail err=lost
 			920  c1 acquire lease=1000 wait=500
@@ -40,9 +34,7 @@ func TestLeaseAndRenewal(t *testing.T) {
 			1010 server n1 EVAL by=c1 holder=c1 ttl=300
 			1020 server n1 EVAL by=c1 holder=c1 ttl=1000
 			1021 c1 ok count=1
-			1100 c1 release
-			1101 server n1 DEL by=c1
-			1102 c1 ok`, Lease, OutcomeOK, "", "", "server log"},
+			1100 c1 gives`, Lease, OutcomeOK, "", "", "server log"},
 		{"handed on for what the place of the waiter had left", leased(nil), `
 			0    c1 acquire lease=1000
 			1    server n1 EVAL by=c1 holder=c1 ttl=1000
@@ -67,17 +59,13 @@ func TestLeaseAndRenewal(t *testing.T) {
 			0    c1 acquire lease=1000
 			1    server n1 SETNX by=c1 holder=c1 ttl=-1
 			2    c1 ok count=1
-			100  c1 release
-			101  server n1 DEL by=c1
-			102  c1 ok`, Lease, Violated, "", "without an expiry", "server log"},
+			100  c1 gives`, Lease, Violated, "", "without an expiry", "server log"},
 		{"without end between two commands", leased(nil), `
 			0    c1 acquire lease=1000
 			1    server n1 SETNX by=c1 holder=c1 ttl=-1
 			2    server n1 EXPIRE by=c1 holder=c1 ttl=1000
 			3    c1 ok count=1
-			100  c1 release
-			101  server n1 DEL by=c1
-			102  c1 ok`, Lease, OutcomeOK, "", "", ""},
+			100  c1 gives`, Lease, OutcomeOK, "", "", ""},
 		{"longer than asked", leased(nil), `
 			0    c1 acquire lease=1000
 			1    server n1 SET by=c1 holder=c1 ttl=30000
@@ -90,9 +78,7 @@ func TestLeaseAndRenewal(t *testing.T) {
 			11   server n1 EVAL by=c1 holder=c1 count=2 ttl=1000
 			12   c1 ok count=2`, Lease, Violated, "", "were still owed", ""},
 		{"expired before its time", leased(nil), `
-			0    c1 acquire lease=1000
-			1    server n1 SET by=c1 holder=c1 ttl=1000
-			2    c1 ok count=1
+			0    c1 takes lease=1000
 			500  server n1 cause=expiry
 			600  c1 release; 601 fail err=not-held`, Lease, Violated, "", "expired at 0.500 s; 501 ms of its lease", ""},
 		{"an orphan expires while its owner asks again", leased(nil), handover + `
@@ -103,9 +89,7 @@ func TestLeaseAndRenewal(t *testing.T) {
 			3001 server n1 cause=expiry
 			3100 server n1 SET by=c1 holder=c1 ttl=1000
 			3101 c1 ok count=1
-			3200 c1 release
-			3201 server n1 DEL by=c1
-			3202 c1 ok`, Lease, OutcomeOK, "", "", ""},
+			3200 c1 gives`, Lease, OutcomeOK, "", "", ""},
 		{"a server that joins at a nested hold", leased(func(h *history.Header) { h.Claims.Nodes, h.Claims.Quorum = 3, 2 }), `
 			0    c1 acquire lease=10000
 			1    server n1 EVAL by=c1 holder=c1 ttl=10000
@@ -184,24 +168,16 @@ func TestLeaseAndRenewal(t *testing.T) {
 		{"in time", renewed, hold + `
 			330  server n1 PEXPIRE by=c1 holder=c1 ttl=1000
 			700  server n1 PEXPIRE by=c1 holder=c1 ttl=1000
-			900  c1 release
-			901  server n1 DEL by=c1
-			902  c1 ok`, Renewal, OutcomeOK, "", "", "server log"},
+			900  c1 gives`, Renewal, OutcomeOK, "", "", "server log"},
 		{"as soon as the grant arrives", renewed, heardLate + `
 			801  server n1 PEXPIRE by=c1 holder=c1 ttl=1000
-			900  c1 release
-			901  server n1 DEL by=c1
-			902  c1 ok`, Renewal, OutcomeOK, "", "", "server log"},
+			900  c1 gives`, Renewal, OutcomeOK, "", "", "server log"},
 		{"long after the grant arrives", renewed, heardLate + `
 			990  server n1 PEXPIRE by=c1 holder=c1 ttl=1000
-			995  c1 release
-			996  server n1 DEL by=c1
-			997  c1 ok`, Renewal, Violated, "", "was not renewed on node-1 for 989 ms", ""},
+			995  c1 gives`, Renewal, Violated, "", "was not renewed on node-1 for 989 ms", ""},
 		{"too late", renewed, hold + `
 			450  server n1 PEXPIRE by=c1 holder=c1 ttl=1000
-			500  c1 release
-			501  server n1 DEL by=c1
-			502  c1 ok`, Renewal, Violated, "", "was not renewed on node-1 for 449 ms", ""},
+			500  c1 gives`, Renewal, Violated, "", "was not renewed on node-1 for 449 ms", ""},
 		{"never", renewed, hold + `
 			1001 server n1 cause=expiry
 			1100 c1 lost`, Renewal, Violated, "", "was not renewed", ""},
@@ -212,16 +188,12 @@ func TestLeaseAndRenewal(t *testing.T) {
 			1200 c1 release
 			1201 server n1 EVAL by=c1 holder=c1 ttl=1000
 			1202 c1 ok count=1
-			1300 c1 release
-			1301 server n1 DEL by=c1
-			1302 c1 ok`, Renewal, OutcomeOK, "", "", ""},
+			1300 c1 gives`, Renewal, OutcomeOK, "", "", ""},
 		{"too late because paused", struck, hold + `
 			300  fault start 1 pause c1
 			800  fault end 1 pause c1
 			900  server n1 PEXPIRE by=c1 holder=c1 ttl=1000
-			950  c1 release
-			951  server n1 DEL by=c1
-			952  c1 ok`, Renewal, OutcomeOK, "", "", ""},
+			950  c1 gives`, Renewal, OutcomeOK, "", "", ""},
 		{"after the release", renewed, hold + `
 			100  c1 release; 101 ok
 			330  server n1 PEXPIRE by=c1 holder=c1 ttl=1000`, Renewal, Violated, "", "after it had ended", ""},
@@ -234,12 +206,8 @@ func TestRenewalAfterAFault(t *testing.T) {
 	diesOfOneError := func(from, to string) string {
 		return "0 c1 acquire lease=10000 renewed\n1 server n1 SET by=c1 holder=c1 ttl=10000\n2 c1 ok count=1\n" +
 			from + " fault start 1 node-restart n1\n" + to + " fault end 1 node-restart n1\n10000 server n1 cause=expiry\n" + `
-			10010 c2 acquire lease=1000
-			10011 server n1 SET by=c2 holder=c2 ttl=1000
-			10012 c2 ok count=1
-			10013 c2 release
-			10014 server n1 DEL by=c2
-			10015 c2 ok
+			10010 c2 takes lease=1000
+			10013 c2 gives
 			10050 c1 lost`
 	}
 	renewed := leased(func(h *history.Header) { h.Claims.Renewal, h.Claims.RenewEvery = true, int64(second) })
@@ -262,22 +230,14 @@ func TestRenewalAfterAFault(t *testing.T) {
 		{"no time for a second try", seldom, diesOfOneError("4900", "8200"), Renewal, OutcomeOK, "", "", "server log"},
 		{"comes back", renewed, hiccup + `
 			2500  server n1 EVAL by=c1 holder=c1 ttl=6000
-			3000  c1 release
-			3001  server n1 DEL by=c1
-			3002  c1 ok`, Renewal, OutcomeOK, "", "", "server log"},
+			3000  c1 gives`, Renewal, OutcomeOK, "", "", "server log"},
 		{"finds a broken connection when it renews", renewed, broken + `
 			1550  server n1 EVAL by=c1 holder=c1 ttl=6000
-			1800  c1 release
-			1801  server n1 DEL by=c1
-			1802  c1 ok`, Renewal, OutcomeOK, "", "", "server log"},
+			1800  c1 gives`, Renewal, OutcomeOK, "", "", "server log"},
 		{"finds a broken connection, and comes back late", renewed, broken + `
 			1800  server n1 EVAL by=c1 holder=c1 ttl=6000
-			1900  c1 release
-			1901  server n1 DEL by=c1
-			1902  c1 ok`, Renewal, Violated, "", "to be renewed every 1.000 s", "server log"},
+			1900  c1 gives`, Renewal, Violated, "", "to be renewed every 1.000 s", "server log"},
 		{"never comes back", renewed, hiccup + `
-			3500  c1 release
-			3501  server n1 DEL by=c1
-			3502  c1 ok`, Renewal, Violated, "", "although nothing was wrong any more after 2.000 s", "server log"},
+			3500  c1 gives`, Renewal, Violated, "", "although nothing was wrong any more after 2.000 s", "server log"},
 	})
 }

@@ -33,7 +33,11 @@ func (j linearizableJudge) lockOps(lock string) (ops []linear.Op, byLog bool) {
 	}
 	for _, o := range j.byLock[lock] {
 		_, crashed := j.crashed[o.client]
-		l, known := lockOpOf(o, j.claims, j.who.Number(o.owner), crashed)
+		other := int32(0)
+		if name := j.other[o.owner]; name != "" {
+			other = j.who.Number(name)
+		}
+		l, known := lockOpOf(o, j.claims, j.who.Number(o.owner), other, crashed)
 		if o.f == history.Acquire && (o.kind != history.Fail || o.res.Error == history.ErrBusy) && j.gaveBackWithin(o) {
 			g := l
 			g.Kind, g.Return = linear.TookAndGave, min(o.back, linear.Forever)
@@ -176,9 +180,9 @@ func countKnownAfter(o *op) bool {
 // its outcome says nothing. An operation of unknown outcome may take effect at any time
 // after its invocation. One without an effect is the same as one after all others.
 // crashed means that its client is gone.
-func lockOpOf(o *op, claim history.Terms, owner int32, crashed bool) (l linear.Op, known bool) {
+func lockOpOf(o *op, claim history.Terms, owner, other int32, crashed bool) (l linear.Op, known bool) {
 	l = linear.Op{
-		ID: o.id, Owner: owner, Call: o.call, Return: o.back, Asked: o.inv, Lease: min(leaseUnder(claim, o), linear.Forever),
+		ID: o.id, Owner: owner, Other: other, Call: o.call, Return: o.back, Asked: o.inv, Lease: min(leaseUnder(claim, o), linear.Forever),
 		Weight: int32(claim.Weight(o.args.Share)), Renewed: o.args.Renewed, Count: int32(o.res.Count), Crashed: crashed && o.open(),
 	}
 	known = true

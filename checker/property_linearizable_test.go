@@ -9,39 +9,25 @@ import (
 func TestLinearizable(t *testing.T) {
 	run(t, []propertyTest{
 		{"granted unheard, and over by its lease, within an acquire", leased(nil), `
-			0    c1 acquire lease=1000
-			1    server n1 SET by=c1 holder=c1 ttl=1000
-			2    c1 ok count=1
+			0    c1 takes lease=1000
 			10   c2 acquire lease=1000 wait=2000
-			20   c1 release
-			21   server n1 DEL by=c1
-			22   c1 ok
+			20   c1 gives
 			23   server n1 SET by=c2 holder=c2 ttl=1000
 			100  c1 acquire lease=1000; 101 fail err=busy
 			1022 server n1 cause=expiry
 			2000 c2 fail err=busy
-			2010 c1 acquire lease=1000
-			2011 server n1 SET by=c1 holder=c1 ttl=1000
-			2012 c1 ok count=1
-			2020 c1 release
-			2021 server n1 DEL by=c1
-			2022 c1 ok`, Linearizable, OutcomeOK, "", "", "server log"},
+			2010 c1 takes lease=1000
+			2020 c1 gives`, Linearizable, OutcomeOK, "", "", "server log"},
 		{"granted unheard, over by its lease, and granted once more within an acquire", leased(nil), `
 			0    c2 acquire lease=1000 wait=2000
 			1    server n1 SET by=c2 holder=c2 ttl=1000
 			100  c1 acquire lease=1000; 101 fail err=busy
 			1001 server n1 cause=expiry was=c2
-			1010 c1 acquire lease=1000
-			1011 server n1 SET by=c1 holder=c1 ttl=1000
-			1012 c1 ok count=1
-			1020 c1 release
-			1021 server n1 DEL by=c1
-			1022 c1 ok
+			1010 c1 takes lease=1000
+			1020 c1 gives
 			1030 server n1 SET by=c2 holder=c2 ttl=1000
 			1031 c2 ok count=1
-			1040 c2 release
-			1041 server n1 DEL by=c2
-			1042 c2 ok`, Linearizable, OutcomeOK, "", "", "server log"},
+			1040 c2 gives`, Linearizable, OutcomeOK, "", "", "server log"},
 		{"refused by nobody", leased(nil), `
 			0  c1 acquire lease=1000; 2 ok count=1
 			10 c1 release; 11 ok
@@ -106,14 +92,10 @@ func TestLinearizable(t *testing.T) {
 			11 c3 acquire lease=1000; 12 ok count=1
 			13 c3 release; 14 ok`, Linearizable, OutcomeOK, "", "", ""},
 		{"legal for the clients, not by the servers", leased(nil), `
-			0   c1 acquire lease=1000
-			1   server n1 SET by=c1 holder=c1 ttl=1000
-			2   c1 ok count=1
+			0   c1 takes lease=1000
 			10  c2 acquire lease=1000 wait=3000
 			20  c3 acquire lease=1000 wait=3000
-			50  c1 release
-			51  server n1 DEL by=c1
-			52  c1 ok
+			50  c1 gives
 			1400 server n1 SET by=c2 holder=c2 ttl=1000
 			1401 c2 ok count=1
 			1500 server n1 DEL by=c3

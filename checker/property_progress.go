@@ -44,11 +44,11 @@ func (j progressJudge) judge() Verdict {
 			return violation(n.Time, nil, "the lock panicked in %s at %s: %s", n.Client, at(n.Time), msg)
 		}
 	}
-	waits := map[waitersKey]*waiting{}
+	waits := map[waiter]*waiting{}
 	waitOf := func(o *op) *waiting {
-		k := waitersKey{o.lock, j.weightOf(o)}
+		k := j.waiterOf(o)
 		if waits[k] == nil {
-			waits[k] = j.waitersOf(k.lock, k.weight)
+			waits[k] = j.waitersLike(k)
 		}
 		return waits[k]
 	}
@@ -110,10 +110,20 @@ func (j progressJudge) waitEnd(o *op) int64 {
 	return min(o.ret, j.endTime, j.crashed.at(o.client))
 }
 
-// waitersKey stands for those who wait for one lock with one weight.
-type waitersKey struct {
+// waiter stands for those who wait for one lock with one weight. An owner that has the lock
+// in the other mode stands for itself, as that hold is not in its way.
+type waiter struct {
 	lock   string
 	weight int
+	other  string // the name of that owner in the other mode
+}
+
+func (j progressJudge) waiterOf(o *op) waiter {
+	k := waiter{o.lock, j.weightOf(o), "-"}
+	if o.args.Self != "" {
+		k.other = o.args.Self
+	}
+	return k
 }
 
 // waiting describes the obstacles of the waiters of one lock.
@@ -127,13 +137,16 @@ type waiting struct {
 	within map[string]*busyTimes
 }
 
-func (j progressJudge) waitersOf(lock string, weight int) *waiting {
-	w := &waiting{within: map[string]*busyTimes{}}
+func (j progressJudge) waitersLike(k waiter) *waiting {
+	lock, weight, w := k.lock, k.weight, &waiting{within: map[string]*busyTimes{}}
 	edges := make([]edge, 0, 2*len(j.ended[lock]))
 	believe := func(from, to int64, takes int) {
 		edges = append(edges, edge{from, "", takes}, edge{to, "", -takes})
 	}
 	for _, i := range j.ended[lock] {
+		if j.beliefs[i].Owner == k.other {
+			continue
+		}
 		believe(j.beliefs[i].From, j.mayHoldUntil(&j.beliefs[i]), j.beliefs[i].Weight)
 	}
 	for _, o := range j.byLock[lock] {
@@ -147,9 +160,9 @@ func (j progressJudge) waitersOf(lock string, weight int) *waiting {
 			w.lease = max(w.lease, o.args.Lease)
 		}
 	}
-	for _, k := range j.owners {
-		if k.lock == lock {
-			w.lease = max(w.lease, j.accountOf(k).longestExtension(0, never))
+	for _, x := range j.owners {
+		if x.lock == lock {
+			w.lease = max(w.lease, j.accountOf(x).longestExtension(0, never))
 		}
 	}
 	if !j.claims.Lease {
@@ -160,7 +173,7 @@ func (j progressJudge) waitersOf(lock string, weight int) *waiting {
 			w.queued = append(w.queued, [2]int64{o.inv, j.leftQueue(o, w.lease)})
 		}
 	}
-	w.taken = merged(append(j.timesTaken(lock, weight, nil), w.queued...))
+	w.taken = merged(append(j.timesTaken(k, nil), w.queued...))
 	w.believed = merged(append(j.timesWithoutRoom(edges, weight, 0), w.queued...))
 	return w
 }

@@ -43,7 +43,7 @@ func (j progressJudge) withinReach(o *op, w *waiting) *busyTimes {
 	within, known := w.within[o.client]
 	if !known {
 		if cuts := j.timesUnreachable(o.client); len(cuts) > 0 {
-			times := merged(append(j.timesTaken(o.lock, j.weightOf(o), cuts), w.queued...))
+			times := merged(append(j.timesTaken(j.waiterOf(o), cuts), w.queued...))
 			within = &times
 		}
 		w.within[o.client] = within
@@ -74,29 +74,29 @@ type edge struct {
 	d     int
 }
 
-// timesTaken lists the times in which too few servers had room for one more hold of a
-// weight. On more groups than the lock can lose it had none, or cuts made them
+// timesTaken lists the times in which too few servers had room for the hold of a
+// waiter. On more groups than the lock can lose it had none, or cuts made them
 // unreachable. After a failover replicas count as well, because clients may use one of
 // them.
-func (j progressJudge) timesTaken(lock string, weight int, cuts []edge) [][2]int64 {
+func (j progressJudge) timesTaken(k waiter, cuts []edge) [][2]int64 {
 	failed := int64(never)
 	for _, f := range j.faults {
 		if f.replacesServer() {
 			failed = min(failed, f.from)
 		}
 	}
-	spans := j.accountOf(ownerLock{"", lock}).spans.all
+	spans := j.accountOf(ownerLock{"", k.lock}).spans.all
 	edges := make([]edge, 0, len(cuts)+2*len(spans))
 	edges = append(edges, cuts...)
 	for _, s := range spans {
-		if s.replica && s.to <= failed {
+		if s.replica && s.to <= failed || s.holder == k.other {
 			continue
 		}
 		from := min(j.countsUntil(s), s.to)
 		takes := j.weightOnServer(s)
 		edges = append(edges, edge{from, s.group, takes}, edge{s.to, s.group, -takes})
 	}
-	return j.timesWithoutRoom(edges, weight, j.claims.Nodes-j.claims.Quorum)
+	return j.timesWithoutRoom(edges, k.weight, j.claims.Nodes-j.claims.Quorum)
 }
 
 // timesWithoutRoom lists the times in which more groups than some can be spared had no

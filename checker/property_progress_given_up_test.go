@@ -14,12 +14,8 @@ func TestGivenUp(t *testing.T) {
 	// Client-1's acquire is cancelled after the server has granted it.
 	orphan := func(fault, until string) string {
 		return `
-			0     c2 acquire lease=5000
-			1     server n1 SET by=c2 holder=c2 ttl=5000
-			2     c2 ok count=1
-			10    c2 release
-			11    server n1 DEL by=c2
-			12    c2 ok
+			0     c2 takes lease=5000
+			10    c2 gives
 			` + fault + `
 			100   c1 acquire lease=5000 wait=1000
 			101   server n1 SET by=c1 holder=c1 ttl=5000
@@ -47,15 +43,9 @@ func TestGivenUp(t *testing.T) {
 		12  c1 ok
 		`
 	const calledLost = `
-		0     c2 acquire lease=1000
-		1     server n1 SET by=c2 holder=c2 ttl=1000
-		2     c2 ok count=1
-		3     c2 release
-		4     server n1 DEL by=c2
-		5     c2 ok
-		10    c1 acquire lease=1000
-		11    server n1 SET by=c1 holder=c1 ttl=1000
-		12    c1 ok count=1
+		0     c2 takes lease=1000
+		3     c2 gives
+		10    c1 takes lease=1000
 		300   c1 lost
 		`
 	run(t, []propertyTest{
@@ -93,25 +83,17 @@ func TestGivenUp(t *testing.T) {
 			60    c1 acquire lease=5000 wait=1000
 			61    server n1 SET by=c1 holder=c1 ttl=5000
 			62    c1 ok count=1
-			4000  c1 release
-			4001  server n1 DEL by=c1
-			4002  c1 ok
+			4000  c1 gives
 			9000  end`, Progress, OutcomeOK, "", "", ""},
 		{"a nested acquire leaves the outer hold", takesBack, `
 			0     c1 acquire lease=5000
 			1     server n1 EVAL by=c1 holder=c1 ttl=5000
 			2     c1 ok count=1
 			10    c1 acquire lease=5000; 11 info err=unknown
-			2000  c1 release
-			2001  server n1 DEL by=c1
-			2002  c1 ok`, Progress, OutcomeOK, "", "", ""},
+			2000  c1 gives`, Progress, OutcomeOK, "", "", ""},
 		{"refused for want of replicas", takesBack, `
-			0     c2 acquire lease=5000
-			1     server n1 SET by=c2 holder=c2 ttl=5000
-			2     c2 ok count=1
-			10    c2 release
-			11    server n1 DEL by=c2
-			12    c2 ok
+			0     c2 takes lease=5000
+			10    c2 gives
 			50    fault start 1 cut-replication n1r1
 			100   c1 acquire lease=5000
 			101   server n1 SET by=c1 holder=c1 ttl=5000
@@ -144,9 +126,7 @@ func TestClosed(t *testing.T) {
 		0     c2 acquire lease=3000 renewed
 		1     server n1 EVAL by=c2 holder=c2 ttl=3000
 		2     c2 ok count=1
-		10    c2 release
-		11    server n1 DEL by=c2
-		12    c2 ok
+		10    c2 gives
 		100   c1 acquire lease=3000 renewed
 		101   server n1 EVAL by=c1 holder=c1 ttl=3000
 		102   c1 ok count=1
@@ -180,9 +160,7 @@ func TestFalseAlarmsAndNeedlessRefusals(t *testing.T) {
 			1     server n1 EVAL by=c1 holder=c1 ttl=10000
 			2     c1 ok count=1
 			` + told + `
-			9003  c1 release
-			9004  server n1 DEL by=c1
-			9005  c1 ok`
+			9003  c1 gives`
 	}
 	group := leased(func(h *history.Header) { h.Claims.Quorum, h.Claims.Nodes = 3, 3 })
 	free := func(other string) string {
@@ -202,13 +180,9 @@ func TestFalseAlarmsAndNeedlessRefusals(t *testing.T) {
 	}
 	plain := leased(func(h *history.Header) { h.Claims.Reentrant = false })
 	held := `
-		0     c1 acquire lease=1000
-		1     server n1 SET by=c1 holder=c1 ttl=1000
-		2     c1 ok count=1
+		0     c1 takes lease=1000
 		10    c1 acquire lease=1000; 20 fail err=busy
-		30    c1 release
-		31    server n1 DEL by=c1
-		32    c1 ok`
+		30    c1 gives`
 	run(t, []propertyTest{
 		{"told too early", leased(nil), hold("5000 c1 lost"), Errors, Violated, "", "of the loss of its hold at 5.000 s", "server log"},
 		{"told a margin early", leased(nil), hold("9000 c1 lost"), Errors, OutcomeOK, "", "", ""},
@@ -218,9 +192,7 @@ func TestFalseAlarmsAndNeedlessRefusals(t *testing.T) {
 		{"refused for its own hold", plain, held, Errors, OutcomeOK, "", "", ""},
 		{"refused for its own hold, and reentrant", leased(nil), held, Errors, Violated, "", "nobody else asked", "server log"},
 		{"refused as a lease ran out", leased(nil), `
-			0     c1 acquire lease=1000
-			1     server n1 SET by=c1 holder=c1 ttl=1000
-			2     c1 ok count=1
+			0     c1 takes lease=1000
 			1003  c2 acquire lease=1000; 1004 fail err=busy
 			1005  server n1 cause=expiry`, Errors, OutcomeOK, "", "", ""},
 		{"refused while another asks", group, free("90 c2 acquire lease=1000 wait=500\n95 server n1 EVAL by=c2 holder=c2 ttl=1000"), Errors, OutcomeOK, "", "", ""},

@@ -26,19 +26,13 @@ func TestProgressAndFairness(t *testing.T) {
 	cut.Faults = []history.PlannedFault{{ID: 1, Fault: "partition"}}
 	sleeper := func(fault string) string {
 		return `
-			0    c1 acquire lease=1000
-			1    server n1 SET by=c1 holder=c1 ttl=1000
-			2    c1 ok count=1
+			0    c1 takes lease=1000
 			10   c2 acquire lease=1000 wait=9000
 			20   ` + fault + `
-			100  c1 release
-			101  server n1 DEL by=c1
-			102  c1 ok
+			100  c1 gives
 			1500 server n1 SET by=c2 holder=c2 ttl=1000
 			1501 c2 ok count=1
-			1600 c2 release
-			1601 server n1 DEL by=c2
-			1602 c2 ok`
+			1600 c2 gives`
 	}
 	const overtaken = `
 		0   c1 acquire lease=1000; 1 ok count=1

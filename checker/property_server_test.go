@@ -12,39 +12,23 @@ func TestOwnershipCountErrors(t *testing.T) {
 	const givenUp = `
 		50   fault end 1 pause c1
 		50   c1 acquire lease=1000 wait=9000; 50 fail err=canceled
-		60   c2 acquire lease=1000
-		61   server n1 SET by=c2 holder=c2 ttl=1000
-		62   c2 ok count=1
-		70   c2 release
-		71   server n1 DEL by=c2
-		72   c2 ok`
+		60   c2 takes lease=1000
+		70   c2 gives`
 	run(t, []propertyTest{
 		{"deleted by another client", leased(nil), `
-			0    c1 acquire lease=1000
-			1    server n1 SET by=c1 holder=c1 ttl=1000
-			2    c1 ok count=1
-			10   c2 release
-			11   server n1 DEL by=c2
-			12   c2 ok
+			0    c1 takes lease=1000
+			10   c2 gives
 			20   c1 release; 21 fail err=not-held`, Ownership, Violated, "", "client-2 deleted the hold of client-1/1", "server log"},
 		{"a stored value without identity", leased(nil), `
 			0    c1 acquire lease=1000
 			1    server n1 SET by=c1 holder=locked ttl=1000
 			2    c1 ok count=1
-			10   c2 release
-			11   server n1 DEL by=c2
-			12   c2 ok`, Ownership, Violated, "", "client-2 deleted the hold of client-1/1", "server log"},
+			10   c2 gives`, Ownership, Violated, "", "client-2 deleted the hold of client-1/1", "server log"},
 		{"taken over after expiry", leased(nil), `
-			0    c1 acquire lease=1000
-			1    server n1 SET by=c1 holder=c1 ttl=1000
-			2    c1 ok count=1
+			0    c1 takes lease=1000
 			1001 server n1 cause=expiry
-			1010 c2 acquire lease=1000
-			1011 server n1 SET by=c2 holder=c2 ttl=1000
-			1012 c2 ok count=1
-			1020 c2 release
-			1021 server n1 DEL by=c2
-			1022 c2 ok`, Ownership, OutcomeOK, "", "", "server log"},
+			1010 c2 takes lease=1000
+			1020 c2 gives`, Ownership, OutcomeOK, "", "", "server log"},
 		{"cancelled while it was stopped in the call", total, "0 fault start 1 pause c1\n1 fault start 2 cancel c1" + givenUp, Errors, OutcomeOK, "", "", ""},
 		{"cancelled before it was stopped", total, "0 fault start 2 cancel c1\n1 fault start 1 pause c1" + givenUp, Errors, Violated, "", "nobody had cancelled it", ""},
 		{"no log", leased(nil), "0 c1 acquire lease=1000\n1 c1 ok count=1\n2 c1 release\n3 c1 ok", Ownership, Unknown, "", noServerLog, ""},
@@ -68,9 +52,7 @@ func TestOwnershipCountErrors(t *testing.T) {
 		{"handed over", leased(nil), handover, Count, OutcomeOK, "", "", ""},
 		{"undocumented class", leased(nil), "0 c1 acquire lease=1\n1 c1 fail err=other msg=boom", Errors, Violated, "", "boom", ""},
 		{"released, and told otherwise", leased(nil), `
-			0    c1 acquire lease=1000
-			1    server n1 SET by=c1 holder=c1 ttl=1000
-			2    c1 ok count=1
+			0    c1 takes lease=1000
 			10   c1 release
 			11   server n1 DEL by=c1
 			12   c1 fail err=not-held`, Errors, Violated, "", "it had released its hold", "server log"},
@@ -79,20 +61,14 @@ func TestOwnershipCountErrors(t *testing.T) {
 			1    server n1 SET by=c1 holder=c1 ttl=1000
 			2    c1 fail err=busy`, Errors, Violated, "", "the servers had granted it", "server log"},
 		{"released nothing", leased(nil), `
-			0    c1 acquire lease=1000
-			1    server n1 SET by=c1 holder=c1 ttl=1000
-			2    c1 ok count=1
+			0    c1 takes lease=1000
 			1001 server n1 cause=expiry
 			1100 c1 release; 1101 ok`, Errors, Violated, "", "no server held the lock for it", "server log"},
 		{"released another's hold", leased(nil), `
-			0    c1 acquire lease=1000
-			1    server n1 SET by=c1 holder=c1 ttl=1000
-			2    c1 ok count=1
+			0    c1 takes lease=1000
 			900  c1 release
 			1001 server n1 cause=expiry
-			1010 c2 acquire lease=1000
-			1011 server n1 SET by=c2 holder=c2 ttl=1000
-			1012 c2 ok count=1
+			1010 c2 takes lease=1000
 			1100 server n1 DEL by=c1
 			1101 c1 ok
 			1200 c2 release; 1201 fail err=not-held`, Errors, Violated, "", "was the hold of client-2/1", "server log"},

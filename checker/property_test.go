@@ -70,15 +70,11 @@ const handover = `
 	0    c1 acquire lease=1000
 	1    server n1 SET by=c1 holder=c1 ttl=1000
 	2    c1 ok count=1 token=1
-	500  c1 release
-	501  server n1 DEL by=c1
-	502  c1 ok
+	500  c1 gives
 	600  c2 acquire lease=1000
 	601  server n1 SET by=c2 holder=c2 ttl=1000
 	602  c2 ok count=1 token=2
-	700  c2 release
-	701  server n1 DEL by=c2
-	702  c2 ok
+	700  c2 gives
 	`
 
 func TestCorrectHandover(t *testing.T) {

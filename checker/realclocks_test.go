@@ -99,7 +99,5 @@ func TestAskedForAtTheSameInstant(t *testing.T) {
 		10   c1 release
 		11   server n1 EVAL by=c1 holder=c1 count=1 ttl=4992
 		12   c1 ok count=1
-		20   c1 release
-		21   server n1 DEL by=c1
-		22   c1 ok`, Lease, OutcomeOK, "", "", ""}})
+		20   c1 gives`, Lease, OutcomeOK, "", "", ""}})
 }

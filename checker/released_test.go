@@ -31,9 +31,7 @@ func TestASucceededReleaseHasAnEffect(t *testing.T) {
 	})
 	every := leased(func(h *history.Header) { h.Claims.Nodes, h.Claims.Quorum, h.Claims.Reentrant = 3, 3, false })
 	const held = `
-		0    c1 acquire lease=8000
-		1    server n1 SET by=c1 holder=c1 ttl=8000
-		2    c1 ok count=1
+		0    c1 takes lease=8000
 		`
 	const onFive = `
 		0    c1 acquire lease=8000
@@ -107,9 +105,7 @@ func TestASucceededReleaseHasAnEffect(t *testing.T) {
 			8001 server n1 cause=expiry` + next, Errors, Violated, "", "node-1 held the lock for it until 8.001 s", "server log"},
 		{"carried out by a server that forgot it", down, held + `
 			90   fault start 1 node-crash n1
-			100  c1 release
-			101  server n1 DEL by=c1
-			102  c1 ok
+			100  c1 gives
 			6000 fault end 1 node-crash n1
 			6000 server n1 cause=restart holder=c1 ttl=2001
 			8001 server n1 cause=expiry` + next, Errors, OutcomeOK, "", "", ""},
@@ -172,9 +168,7 @@ func TestASucceededReleaseHasAnEffect(t *testing.T) {
 // An owner whose release reports that the hold is lost has lost it.
 func TestAReleaseThatSpeaksOfALoss(t *testing.T) {
 	const held = `
-		0    c1 acquire lease=8000
-		1    server n1 SET by=c1 holder=c1 ttl=8000
-		2    c1 ok count=1
+		0    c1 takes lease=8000
 		`
 	// The connection of a request is broken, and the request waits in its client.
 	const broken, restarted = `
@@ -186,12 +180,8 @@ func TestAReleaseThatSpeaksOfALoss(t *testing.T) {
 		4001 c1 ok count=1
 		7900 c1 release; 7901 fail err=lost
 		12000 server n1 cause=expiry
-		12100 c2 acquire lease=1000
-		12101 server n1 SET by=c2 holder=c2 ttl=1000
-		12102 c2 ok count=1
-		12110 c2 release
-		12111 server n1 DEL by=c2
-		12112 c2 ok`
+		12100 c2 takes lease=1000
+		12110 c2 gives`
 	run(t, []propertyTest{
 		{"while the server keeps the hold", leased(nil), held + `
 			100  c1 release; 101 fail err=lost
@@ -223,9 +213,7 @@ func TestAServerThatKeepsItsDataExcusesNoRelease(t *testing.T) {
 		"6000 server n1 cause=restart":                    true,
 	} {
 		h := story(t, leased(nil), `
-			0    c1 acquire lease=8000
-			1    server n1 SET by=c1 holder=c1 ttl=8000
-			2    c1 ok count=1
+			0    c1 takes lease=8000
 			90   fault start 1 node-restart n1
 			100  c1 release; 400 ok
 			6000 fault end 1 node-restart n1

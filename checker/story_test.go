@@ -25,7 +25,8 @@ import (
 // owner client-1/2, n1 is node-1, n1r1 its first replica. Operations get ids from 1 in
 // the order of their invocations, and a final "end" is added when there is none. The
 // state of a server before a change is that of its last line, unless was=c1 or wasttl=500
-// says it.
+// says it. "10 c1 takes lease=1000" is an acquire at 10, its SET on n1 at 11, and its return
+// at 12, and "20 c1 gives" a release in the same way.
 func story(t testing.TB, h history.Header, text string) *history.History {
 	t.Helper()
 	h.Format = history.Format
@@ -34,7 +35,7 @@ func story(t testing.TB, h history.Header, text string) *history.History {
 	servers := map[string]*history.Event{}
 	var id int64
 	var last int64
-	for _, line := range strings.Split(returns.ReplaceAllString(text, "$1\n$3 $2"), "\n") {
+	for _, line := range strings.Split(returns.ReplaceAllString(wholes.ReplaceAllStringFunc(text, spellOut), "$1\n$3 $2"), "\n") {
 		words := strings.Fields(line)
 		if len(words) == 0 {
 			continue
@@ -131,7 +132,11 @@ func story(t testing.TB, h history.Header, text string) *history.History {
 					wait = -1
 				}
 				_, renewed := opts["renewed"]
-				e.Args = &history.Args{Share: history.Share{Mode: history.Mode(opts["mode"]), Permits: int(raw("permits"))}, Lease: num("lease"), Wait: wait, Renewed: renewed, Value: raw("value"), Base: raw("base"), Token: uint64(raw("token"))}
+				self := ""
+				if opts["self"] != "" {
+					_, self = who(opts["self"])
+				}
+				e.Args = &history.Args{Share: history.Share{Mode: history.Mode(opts["mode"]), Permits: int(raw("permits"))}, Lease: num("lease"), Wait: wait, Renewed: renewed, Self: self, Value: raw("value"), Base: raw("base"), Token: uint64(raw("token"))}
 				open[e.Owner] = &e
 			case "ok", "fail", "info":
 				inv := open[e.Owner]
@@ -160,6 +165,18 @@ func story(t testing.TB, h history.Header, text string) *history.History {
 	}
 	planned(out)
 	return out
+}
+
+// wholes finds acquires and releases with their changes on the server.
+var wholes = regexp.MustCompile(`(?m)^\s*(\d+)\s+(\S+) (takes (lease=(\d+).*)|gives)$`)
+
+func spellOut(whole string) string {
+	m := wholes.FindStringSubmatch(whole)
+	at, _ := strconv.Atoi(m[1])
+	if m[3] == "gives" {
+		return fmt.Sprintf("\n%d %[4]s release\n%[2]d server n1 DEL by=%[4]s\n%[3]d %[4]s ok", at, at+1, at+2, m[2])
+	}
+	return fmt.Sprintf("\n%d %[4]s acquire %[5]s\n%[2]d server n1 SET by=%[4]s holder=%[4]s ttl=%[6]s\n%[3]d %[4]s ok count=1", at, at+1, at+2, m[2], m[4], m[5])
 }
 
 // returns finds the return of an operation in the line of its invocation.

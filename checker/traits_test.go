@@ -80,9 +80,7 @@ func TestACrashIsNoExcuseForOthersLongAfter(t *testing.T) {
 		3    c3 crash
 		`
 	const told = `
-		9000 c1 acquire lease=10000
-		9001 server n1 SET by=c1 holder=c1 ttl=10000
-		9002 c1 ok count=1
+		9000 c1 takes lease=10000
 		9100 c1 lost
 		9200 server n1 DEL by=c1
 		9300 end`
@@ -103,17 +101,11 @@ func TestACrashIsNoExcuseForOthersLongAfter(t *testing.T) {
 func TestARefusedGrantIsNoExcuseForARelease(t *testing.T) {
 	for f, want := range map[string]Outcome{"acquire": OutcomeOK, "release": Violated} {
 		h := story(t, leased(nil), `
-			0    c2 acquire lease=9000
-			1    server n1 SET by=c2 holder=c2 ttl=9000
-			2    c2 ok count=1
+			0    c2 takes lease=9000
 			10   fault start 1 deny n1
 			20   c1 acquire lease=9000; 30 fail err=busy
-			100  c2 release
-			101  server n1 DEL by=c2
-			102  c2 ok
-			200  c3 acquire lease=9000
-			201  server n1 SET by=c3 holder=c3 ttl=9000
-			202  c3 ok count=1
+			100  c2 gives
+			200  c3 takes lease=9000
 			300  c3 `+f+`
 			400  c3 info err=unknown
 			9300 fault end 1 deny

@@ -133,6 +133,27 @@ func TestUncountedPermitsAreNoticed(t *testing.T) {
 	}
 }
 
+// So is one that does not tell a reader from a writer who is the same owner.
+func TestUnsharedHoldsAreNoticed(t *testing.T) {
+	l := readersLock("")
+	for _, turn := range []string{"downgraded", "upgraded"} {
+		l.Holders = readersLock("").Holders
+		if why := unshared(simulated(t, l, turn)); why != "" {
+			t.Errorf("%s, told apart: %s", turn, why)
+		}
+		l.Holders = func(v View) []Hold {
+			all := readersLock("").Holders(v)
+			for i := range all {
+				all[i].Shared = false
+			}
+			return all
+		}
+		if why := unshared(simulated(t, l, turn)); !strings.HasSuffix(why, "Set Hold.Shared of the hold of a reader") {
+			t.Errorf("%s, not told apart: %q", turn, why)
+		}
+	}
+}
+
 // A lock that grants what no server has is wrong, and not its Holders function.
 func TestAWrongLockIsNoWrongHolders(t *testing.T) {
 	l := scoredLock("")

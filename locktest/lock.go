@@ -27,6 +27,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/holdfast-go/holdfast/checker/history"
@@ -247,7 +248,7 @@ func (l Lock) open(e locks.Environment) (locks.Session, error) {
 
 func (l Lock) openIn(c *Client) (locks.Session, error) {
 	if l.New != nil {
-		return session{fresh{l.New, c}, &l, c}, nil
+		return session{fresh{l.New, c}, &l, c, &sync.Map{}}, nil
 	}
 	s, err := l.Open(c)
 	if err != nil {
@@ -259,7 +260,7 @@ func (l Lock) openIn(c *Client) (locks.Session, error) {
 	if _, leaves := s.(locks.Leaver); l.Claims.ShutsDown && !leaves {
 		return nil, errNoShutdown
 	}
-	return session{s, &l, c}, nil
+	return session{s, &l, c, &sync.Map{}}, nil
 }
 
 // fresh is a lock without a state of its own.
@@ -281,6 +282,7 @@ type session struct {
 	of   Session
 	lock *Lock
 	c    *Client
+	made *sync.Map // by name and thread: the views of one who reads and writes have one lock
 }
 
 func (s session) Locker(name, thread string) lock.Locker {
@@ -288,7 +290,13 @@ func (s session) Locker(name, thread string) lock.Locker {
 }
 
 func (s session) ShareLocker(name, thread string, share history.Share) lock.Locker {
-	l := s.make(name, thread)
+	key := [2]string{name, thread}
+	known, made := s.made.Load(key)
+	if !made {
+		known = s.make(name, thread)
+		s.made.Store(key, known)
+	}
+	l, _ := known.(lock.Locker)
 	if f, ok := l.(*Funcs); ok {
 		f = f.of(share)
 		f.once = !s.lock.Claims.Waits

@@ -1,6 +1,7 @@
 package locktest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -181,10 +182,10 @@ func wrongKey(tested *locks.Lock, names []string, p *play.Played) string {
 // wrongHolders says that Holders does not name the owner of a grant, or names it after
 // its release, in a run without faults. It is "" if nothing speaks for that. A lock that
 // grants a hold of somebody else is no mistake of the function. With faults, it looks at
-// permits alone.
+// permits and modes alone.
 func wrongHolders(tested *locks.Lock, h *history.History) string {
-	if len(h.Header.Faults) > 0 {
-		return uncounted(h)
+	if why := unshared(h); why != "" || len(h.Header.Faults) > 0 {
+		return cmp.Or(why, uncounted(h))
 	}
 	on := map[string]map[string][]string{} // by lock, the holders on each primary
 	held := map[string]map[string]int{}    // by lock, the holds of each owner
@@ -235,6 +236,24 @@ func uncounted(h *history.History) (why string) {
 		}
 	}
 	return why
+}
+
+// unshared says that Holders never names an owner in the other mode, in which it was granted
+// the lock as well. It is "" otherwise.
+func unshared(h *history.History) string {
+	names, selves := map[string]bool{}, map[int64]string{}
+	for _, e := range h.Events {
+		switch {
+		case e.Server != nil:
+			names[e.Server.Holder] = true
+		case e.Kind == history.Invoke && e.Args != nil && e.Args.Self != "":
+			selves[e.Op] = e.Args.Self
+		case e.Kind == history.OK && selves[e.Op] != "" && names[selves[e.Op]] != names[e.Owner]:
+			return fmt.Sprintf("Lock.Holders does not match, or the lock is wrong: at %.3f s the lock %q is granted to an owner as a reader and as a writer, and Holders has one hold of it. Set Hold.Shared of the hold of a reader",
+				time.Duration(e.Time).Seconds(), e.Lock)
+		}
+	}
+	return ""
 }
 
 // wrongToClients reports whether what clients saw alone proves a lock wrong, whatever

@@ -291,6 +291,12 @@ var outsiders = []struct {
 		{"shared-lease", "ownership", "contention", ""},
 		{"clears", "exclusion", "contention", ""},
 		{"gives-back-the-oldest", "errors", "several-owners", ""},
+		{"leaves-both", "exclusion", "downgraded", ""},
+		{"stays-writer", "errors", "downgraded", ""},
+		{"own-way", "progress", "upgraded", ""},
+		{"own-right", "exclusion", "upgraded", ""},
+		{"gives-up", "exclusion", "upgraded", ""},
+		{"one-lease", "lease", "upgraded", ""},
 	}},
 	{queuedReadersLock, []mistake{
 		{"readers-pass-writers", "fairness", "contention", ""},

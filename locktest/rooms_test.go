@@ -44,6 +44,7 @@ func weightedLock(mistake string) Lock {
 func readersLock(mistake string) Lock {
 	l := roomLock(mistake)
 	l.Name, l.Claims.ReadWrite, l.Open = "readers", true, openBoth(mistake, false)
+	l.Claims.Upgrades, l.Claims.Downgrades = true, true
 	return l
 }
 
@@ -58,10 +59,18 @@ func queuedReadersLock(mistake string) Lock {
 func openBoth(mistake string, queues bool) func(*Client) (Session, error) {
 	const all = 1000
 	return onItsOwn(func(c *Client, on []*redis.Client, name, owner string) lock.Locker {
-		m := &room.Room{Redis: on[0], Name: name, Owner: owner, Lease: c.Lease, Capacity: all, Queues: queues, Abandons: queues, Mistake: mistake}
+		w := &room.Room{Redis: on[0], Name: name, Owner: owner, Lease: c.Lease, Capacity: all, Queues: queues, Abandons: queues, Mistake: mistake}
+		r := *w
+		last := w
+		enter := func(m *room.Room, weight int) func(context.Context) error {
+			return func(ctx context.Context) error {
+				last = m
+				return m.Enter(ctx, weight)
+			}
+		}
 		return &Funcs{
-			Acquire: func(ctx context.Context) error { return m.Enter(ctx, all) }, Release: m.Leave, Until: m.Until,
-			AcquireShared: func(ctx context.Context) error { return m.Enter(ctx, 1) }, ReleaseShared: m.Leave,
+			Acquire: enter(w, all), Release: w.Leave, Until: func() time.Time { return last.Until() },
+			AcquireShared: enter(&r, 1), ReleaseShared: r.Leave,
 		}
 	})
 }
@@ -92,7 +101,7 @@ func roomLock(mistake string) Lock {
 			for _, member := range v.Items(v.Name) {
 				weight, attempt, _ := strings.Cut(member, ":")
 				owner, _, _ := strings.Cut(attempt, "#")
-				hold := Hold{Owner: owner, End: time.UnixMilli(int64(v.Score(v.Name, member)))}
+				hold := Hold{Owner: owner, Shared: weight == "1", End: time.UnixMilli(int64(v.Score(v.Name, member)))}
 				if n, _ := strconv.Atoi(weight); n <= 3 { // a writer weighs more, and has one hold
 					hold.Count = n
 				}

@@ -45,6 +45,8 @@ var catalogueNames = []string{
 	"newcomer-after-expiry",
 	"neighbour-dies",
 	"several-permits",
+	"downgraded",
+	"upgraded",
 	"late-take-over",
 	"slow-holder",
 	"long-hold",

@@ -100,6 +100,11 @@ type Workload struct {
 	// Permits is the largest number of permits that an acquire of a weighted lock takes.
 	// Owners take from 1 to so many, in turn. The default is 1.
 	Permits int `yaml:"permits" json:"permits,omitempty"`
+	// Turn is the claim of a lock for readers and writers that its owners use. With
+	// "downgrades" a writer takes the lock as a reader, too, and reads on after its write.
+	// With "upgrades" a reader of the first client does so as a writer, and writes what
+	// follows from what it has read. Two such readers would wait for each other.
+	Turn string `yaml:"turn" json:"turn,omitempty"`
 	// Alone gives a client no more owners than Owners, also where the lock has room for
 	// several. In a lock for readers and writers, the last client writes, and others read.
 	Alone bool `yaml:"alone" json:"alone,omitempty"`

@@ -32,6 +32,8 @@ func (s *Scenario) canDo(l *locks.Lock) (ok bool, reason string) {
 		return false, lacks("extends")
 	case s.Workload.Permits > 1 && !l.Claims.Weighted:
 		return false, lacks("weighted")
+	case s.Workload.Turn != "" && !l.Claims.Has(s.Workload.Turn):
+		return false, lacks(s.Workload.Turn)
 	case s.Workload.Observe > 0 && !l.Claims.Observes:
 		return false, lacks("observes")
 	case s.shutsDown() && !l.Claims.ShutsDown:

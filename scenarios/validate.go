@@ -250,6 +250,9 @@ func (v validator) workload() error {
 	if w.Acks < 0 || w.Acks > maxReplicas {
 		return v.at("workload.acks", "", "workload.acks is %d: must be 0 to %d", w.Acks, maxReplicas)
 	}
+	if turns := []string{"downgrades", "upgrades"}; w.Turn != "" && !slices.Contains(turns, w.Turn) {
+		return v.at("workload.turn", didYouMean(w.Turn, turns), "%q is not a turn of readers and writers", w.Turn)
+	}
 	if w.Permits < 0 {
 		return v.at("workload.permits", "", "workload.permits is %d: must be 1 or more", w.Permits)
 	}

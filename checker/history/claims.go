@@ -22,6 +22,8 @@ type Claims struct {
 	ReadWrite bool `json:"read_write,omitempty" says:"readers share the lock, and a writer has it alone"`
 
 	PrefersWriters bool `json:"prefers_writers,omitempty" says:"a reader who comes while a writer waits, waits behind it"`
+	Upgrades       bool `json:"upgrades,omitempty" says:"a reader can become a writer, once no other reader has the lock"`
+	Downgrades     bool `json:"downgrades,omitempty" says:"a writer can become a reader, and nobody writes in between"`
 	Weighted       bool `json:"weighted,omitempty" says:"an acquire of a semaphore can take several permits, all of them or none"`
 
 	// Permits is 0 for a mutex, which has one.
@@ -102,8 +104,8 @@ func (c Claims) Conflict() string {
 		return `"reentrant" and "fencing" are claims of a lock with one holder`
 	case c.ReadWrite && c.Fairness:
 		return `"fairness" among readers and writers has no one order; claim "prefers_writers" if readers wait behind writers, or neither`
-	case c.PrefersWriters && !c.ReadWrite:
-		return `"prefers_writers" is a claim of a lock with "read_write"`
+	case !c.ReadWrite && (c.PrefersWriters || c.Upgrades || c.Downgrades):
+		return `"prefers_writers", "upgrades" and "downgrades" are claims of a lock with "read_write"`
 	case c.Weighted && c.Permits < 2:
 		return `"weighted" is a claim of a lock with "permits" of 2 or more`
 	case c.Observes && c.Capacity() > 1:

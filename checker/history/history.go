@@ -178,7 +178,10 @@ type Share struct {
 
 // Args are the arguments of an operation. Durations are in nanoseconds.
 type Args struct {
-	Share // of an acquire, and of a release that gives several permits back
+	Share // of an acquire, and of a release that gives back a reader's hold or several permits
+	// Self is the other name of an owner that has the lock in the other mode. A writer may
+	// read as well, or a reader write.
+	Self string `json:"self,omitempty"`
 	// Lease is the requested lease of an acquire or an extension; 0 if the lock
 	// has none.
 	Lease int64 `json:"lease,omitempty"`

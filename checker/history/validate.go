@@ -199,6 +199,9 @@ func validateShape(e *Event) string {
 	if a := e.Args; a != nil && a.Mode != "" && a.Mode != Shared {
 		return input.Sprintf("%q is not a mode", a.Mode)
 	}
+	if a := e.Args; a != nil && a.Self != "" && a.Self == e.Owner {
+		return input.Sprintf("%q is its own other name", a.Self)
+	}
 	if a := e.Args; a != nil && (a.Permits < 0 || a.Permits > mostPermits) {
 		return input.Sprintf("%d is no number of permits", a.Permits)
 	}

@@ -53,7 +53,7 @@ type Program struct {
 func Serve(ctx context.Context, in io.Reader, out io.Writer, p Program) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	s := &server{ctx: ctx, out: &printer{w: out}, program: p, owners: map[[2]string]*owner{}, observers: map[[2]string]func(context.Context) (string, error){}, under: map[int64]context.CancelFunc{}}
+	s := &server{ctx: ctx, out: &printer{w: out}, program: p, owners: map[view]*owner{}, observers: map[[2]string]func(context.Context) (string, error){}, under: map[int64]context.CancelFunc{}}
 	done := make(chan error, 1)
 	go func() { done <- s.read(newLines(in)) }()
 	select {
@@ -74,7 +74,7 @@ type server struct {
 	ending  ending
 
 	mu     sync.Mutex
-	owners map[[2]string]*owner
+	owners map[view]*owner
 	// observers are the threads that ask who holds a lock.
 	observers map[[2]string]func(context.Context) (string, error)
 	under     map[int64]context.CancelFunc // requests under way
@@ -231,11 +231,17 @@ func (s *server) observer(r request) func(context.Context) (string, error) {
 	return s.observers[key]
 }
 
+// view is a thread's part of a lock, of which it may have one for reading and one for writing.
+type view struct {
+	lock, thread string
+	mode         history.Mode
+}
+
 // owner returns the owner that a request is for, making it on first use.
 func (s *server) owner(r request) (*owner, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	key := [2]string{r.Lock, r.Thread}
+	key := view{r.Lock, r.Thread, r.Share.Mode}
 	if o := s.owners[key]; o != nil {
 		return o, nil
 	}

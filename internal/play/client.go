@@ -62,10 +62,16 @@ func (r *Run) NewClient(n int, p *faults.Process, s locks.Session, stocks map[st
 		}
 		t := &thread{Client: c, number: i + 1, rng: rng}
 		if reads := i%places == 1 || c.work.Alone && n < r.Scenario.Topology.Clients; reads && r.Lock.Claims.ReadWrite {
-			t.share.Mode = history.Shared
+			t.home = reading
 		}
 		if more := (i + n - 1) % min(r.Lock.Claims.Capacity(), max(c.work.Permits, 1)); more > 0 {
-			t.share.Permits = 1 + more
+			t.home.Permits = 1 + more
+		}
+		switch reads := t.home == reading; c.work.Turn {
+		case "downgrades":
+			t.turns = !reads
+		case "upgrades":
+			t.turns = reads && n == 1
 		}
 		c.threads = append(c.threads, t)
 	}

@@ -135,7 +135,9 @@ func (h *holds) read(name string, now time.Time, keys map[string]keyspace.Value)
 		if x.Owner == "" || !x.End.IsZero() && !x.End.After(now) {
 			continue
 		}
-		x.Count = max(x.Count, 1)
+		if x.Count = max(x.Count, 1); x.Shared {
+			x.Owner = asReader(x.Owner)
+		}
 		if i := holdOf(all, x.Owner); i >= 0 {
 			all[i] = together(all[i], x)
 			continue

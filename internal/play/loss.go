@@ -12,7 +12,8 @@ import (
 // a loss, or the validity is over. The first observer records it, once.
 type loss struct {
 	signal <-chan struct{} // nil where the lock has none, or the workload does not heed it
-	note   func(history.Func)
+	owners []string        // who has the hold: one, or one who is a reader and a writer
+	note   func(owner string, why history.Func)
 
 	mu       sync.Mutex
 	until    time.Time // when the work has to end; zero for a careless user
@@ -21,17 +22,22 @@ type loss struct {
 
 // lossOfHold is the loss of the hold that the lock has just granted.
 func (c *thread) lossOfHold(g lock.Grant) *loss {
-	l := &loss{}
-	if n, ok := c.locker.(lock.LostNotifier); ok && !c.work.Carry {
-		l.signal = n.Lost()
-	}
+	l := &loss{signal: c.lostSign(), owners: []string{c.owner}}
 	l.until = l.after(g.Until)
-	e := history.Event{Kind: history.Note, Client: c.Proc.Name(), Owner: c.owner, Lock: c.lock}
-	l.note = func(f history.Func) {
-		e.F = f
+	e := history.Event{Kind: history.Note, Client: c.Proc.Name(), Lock: c.lock}
+	l.note = func(owner string, why history.Func) {
+		e.F, e.Owner = why, owner
 		c.rec.Add(e)
 	}
 	return l
+}
+
+// lostSign is the sign of loss of the latest hold, nil for none.
+func (c *thread) lostSign() <-chan struct{} {
+	if n, ok := c.locker.(lock.LostNotifier); ok && !c.work.Carry {
+		return n.Lost()
+	}
+	return nil
 }
 
 // after is just after the end of a validity, if the lock may notify of a loss at that
@@ -41,6 +47,13 @@ func (l *loss) after(until time.Time) time.Time {
 		return until
 	}
 	return until.Add(time.Nanosecond)
+}
+
+// become makes it the loss of another hold of the owner, or of one more.
+func (l *loss) become(signal <-chan struct{}, owners ...string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.signal, l.owners = signal, owners
 }
 
 // nested records the validity of a nested grant. A hold without an end keeps none.
@@ -117,7 +130,9 @@ func (l *loss) expired(need time.Duration) bool {
 func (l *loss) record(why history.Func) {
 	if !l.recorded {
 		l.recorded = true
-		l.note(why)
+		for _, owner := range l.owners {
+			l.note(owner, why)
+		}
 	}
 }
 
@@ -129,11 +144,11 @@ func (c *thread) listen(l *loss) (stop func()) {
 	if l.signal == nil && over == nil {
 		return done
 	}
-	quit := make(chan struct{})
+	quit, signal := make(chan struct{}), l.signal
 	go func() {
 		defer done()
 		select {
-		case <-l.signal:
+		case <-signal:
 		case <-over:
 		case <-quit:
 			return

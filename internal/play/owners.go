@@ -73,8 +73,12 @@ func (o *owners) IsLock(key string) bool {
 
 func (o *owners) Keys() []string { return slices.Sorted(maps.Keys(o.locks)) }
 
-// began records that the owner of a thread starts its work in a session.
-func (o *owners) began(owner string, s locks.Session, thread string) {
+// asReader is the identity of a reader with a stored value, which a writer may have, too.
+func asReader(identity string) string { return identity + "\x00shared" }
+
+// began records that the owner of a thread starts its work in a session. It may have
+// another name as a reader.
+func (o *owners) began(owner, reader string, s locks.Session, thread string) {
 	identity, name := s.Identity(thread), ""
 	if namer, ok := s.(interface{ OwnerName(thread string) string }); ok {
 		name = namer.OwnerName(thread)
@@ -83,6 +87,7 @@ func (o *owners) began(owner string, s locks.Session, thread string) {
 	defer o.mu.Unlock()
 	if identity != "" {
 		o.name[identity], o.told[identity] = owner, true
+		o.name[asReader(identity)], o.told[asReader(identity)] = reader, true
 	}
 	if name != "" {
 		o.named[name] = owner

@@ -20,21 +20,24 @@ import (
 // run concurrently, on the same lock handle.
 type thread struct {
 	*Client
-	number int // from 1, within the client
-	share  history.Share
-	rng    *rand.Rand // latencies of the resource, and a little unevenness
-	named  bool       // whether a grant has named its validity
+	number int           // from 1, within the client
+	home   history.Share // what it asks for
+	turns  bool          // to the other mode as well, within a critical section
+	rng    *rand.Rand    // latencies of the resource, and a little unevenness
+	named  bool          // whether a grant has named its validity
 
 	present int // the number of the present owner
 	// unclear is set by an unknown outcome: the old owner may still hold something.
 	// So the next critical section begins with a new owner, unless the workload goes
 	// on with the same.
 	unclear bool
-	owner   string
-	lockers map[string]lock.Locker // by the lock's name
+	base    string // the name of the owner in the mode of home
+	lockers map[view]lock.Locker
 
 	// Of the present critical section.
 	lock   string
+	share  history.Share // home, or the other mode
+	owner  string
 	locker lock.Locker
 	stock  *Stock
 	loss   *loss // of the present hold, nil without one
@@ -78,24 +81,22 @@ func (c *thread) newOwner() {
 	} else {
 		c.present += c.atOnce
 	}
-	c.owner = fmt.Sprintf("%s/%d", c.Proc.Name(), c.present)
-	number := fmt.Sprint(c.present)
-	c.owners.began(c.owner, c.session, number)
-	c.lockers = map[string]lock.Locker{}
-	for _, name := range c.work.Names() {
-		if c.share != (history.Share{}) {
-			c.lockers[name] = c.session.(locks.Sharer).ShareLocker(name, number, c.share)
-		} else {
-			c.lockers[name] = c.session.Locker(name, number)
-		}
+	c.base = fmt.Sprintf("%s/%d", c.Proc.Name(), c.present)
+	c.owner = c.base
+	number, writer, reader := fmt.Sprint(c.present), c.base, c.base
+	if c.turns {
+		writer, reader = c.nameIn(history.Share{}), c.nameIn(reading)
 	}
+	c.owners.began(writer, reader, c.session, number)
+	c.openViews(number)
 }
 
 // turnTo selects the lock of a critical section, in turn.
 func (c *thread) turnTo(hold int) {
 	names := c.work.Names()
 	c.lock = names[hold%len(names)]
-	c.locker, c.stock = c.lockers[c.lock], c.stocks[c.lock]
+	c.stock = c.stocks[c.lock]
+	c.face(c.home)
 }
 
 // critical is one critical section: lock, read, think, write, unlock.
@@ -133,6 +134,8 @@ func (c *thread) critical(ctx context.Context) {
 			return
 		}
 	}
+	second, turned := c.turn(ctx, lease)
+	defer c.face(c.home)
 	gone := c.work.Extend > 0 && !c.loss.overstayed() && !c.extend(ctx)
 	heeded := gone || c.think(ctx)
 	if !c.proceed() {
@@ -145,12 +148,21 @@ func (c *thread) critical(ctx context.Context) {
 		}
 		switch {
 		case c.stock == nil: // a semaphore guards none
-		case c.share.Mode == history.Shared:
+		case c.share == reading && c.home == reading:
 			c.readStock(ctx, base, grant.Token)
 		default:
 			c.writeStock(ctx, base, grant.Token)
 		}
 		c.loss.overstayed()
+	}
+	switch {
+	case !turned || !c.proceed():
+	case c.home == reading:
+		c.readOn(ctx, lock.Grant{})
+	default:
+		if c.readOn(ctx, second); read && !heeded && !c.think(ctx) {
+			c.readStock(ctx, base-1, grant.Token)
+		}
 	}
 	for ; held > 0; held-- {
 		if !c.giveBack(ctx, held) {
@@ -211,6 +223,9 @@ const gone history.Kind = ""
 func (c *thread) try(ctx context.Context, explicit, wait time.Duration) (lock.Grant, history.Kind) {
 	opts := []lock.AcquireOption{lock.Wait(wait)}
 	args := &history.Args{Share: c.share, Wait: int64(wait)}
+	if c.share != c.home {
+		args.Self = c.base
+	}
 	if c.claims.Lease {
 		args.Lease, args.Renewed = int64(c.unasked), c.claims.Renewal
 		if explicit > 0 && c.explicit {

@@ -15,6 +15,7 @@ import (
 // nothing from it.
 type room struct {
 	Spin
+	mode  string // of a lock for readers and writers
 	asked int
 	hold  string // the last one
 }
@@ -22,7 +23,7 @@ type room struct {
 // enter asks for a hold under a new name.
 func (r *room) enter(ctx context.Context, script *redis.Script, args ...any) (bool, error) {
 	r.asked++
-	r.hold = fmt.Sprintf("%s#%d", r.owner, r.asked)
+	r.hold = fmt.Sprintf("%s#%s%d", r.owner, r.mode, r.asked)
 	return script.Run(ctx, r.rdb, []string{r.name}, append([]any{r.hold}, args...)...).Bool()
 }
 

@@ -61,7 +61,7 @@ func (s quorumSession) Locker(name, thread string) lock.Locker {
 // readWrite is the textbook lock for readers and writers.
 func readWrite(name, summary string) *Lock {
 	s := textbookLock(name, summary, true, nil)
-	s.Claims.ReadWrite = true
+	s.Claims.ReadWrite, s.Claims.Upgrades, s.Claims.Downgrades = true, true, true
 	s.Open = func(e Environment) (Session, error) {
 		return readWriteSession{textbookSession{e, textbook.NewWrite}, textbookSession{e, textbook.NewRead}}, nil
 	}

@@ -37,6 +37,7 @@ type Op struct {
 	Token        uint64 // the fencing token granted; 0 when it did not say, or says nothing
 	Lease        int64  // Forever when the hold does not end by itself
 	Owner        int32  // numbered from 1, see Roster; 0 for what never happens
+	Other        int32  // the number of its owner in the other mode, whose hold is not in its way; 0 for none
 	Count        int32  // replied; 0 on GotLock means it did not say
 	Weight       int32  // of the hold of an acquire; only a lock with a capacity minds it
 	MayEnd       int64  // when the hold may end before its lease, from then on; 0 for never; as for Weight

@@ -29,9 +29,13 @@ type hold struct {
 	giveUp        int64 // from here on its owner may have given it up for lost
 }
 
-func (s room) weight() (sum int32) {
+// inTheWay is the weight of the holds that leave so much less room for o. Those of one
+// owner combine by their maximum: who writes may read as well.
+func (s room) inTheWay(o *Op) (sum int32) {
 	for _, h := range s.holds {
-		sum += h.weight
+		if h.owner != o.Other || o.Other == 0 {
+			sum += h.weight
+		}
 	}
 	return sum
 }
@@ -79,7 +83,7 @@ func (r *Rules) enter(out []room, s room, o *Op) []room {
 	case TookAndGave, MaybeGot:
 		return r.admit(append(out, s), s, o, 0)
 	case FoundBusy:
-		if r.Loose || s.weight()+o.Weight > r.Capacity {
+		if r.Loose || s.inTheWay(o)+o.Weight > r.Capacity {
 			out = append(out, s)
 		}
 		return out
@@ -92,7 +96,7 @@ func (r *Rules) enter(out []room, s room, o *Op) []room {
 // admit lets o have a hold, after the end of as few of the others as make room for it. Of
 // those it lets the ith and later ones end.
 func (r *Rules) admit(out []room, s room, o *Op, i int) []room {
-	if s.weight()+o.Weight <= r.Capacity {
+	if s.inTheWay(o)+o.Weight <= r.Capacity {
 		h := hold{owner: o.Owner, weight: o.Weight, renewed: o.Renewed, endLo: add(s.now, o.Lease), endHi: add(o.Return, o.Lease), giveUp: r.giveUp(o)}
 		if o.MayEnd > 0 {
 			h.endLo = min(h.endLo, max(s.now, o.MayEnd))

@@ -55,8 +55,10 @@ func tooManyCores(ops []Op, r Rules) Ruling {
 		var weight int32
 		var in []*Op
 		for _, x := range inside {
-			weight += x.op.Weight
-			in = append(in, x.op)
+			if !slices.ContainsFunc(inside, func(y core) bool { return y.op.Owner == x.op.Other && y.op.Weight > x.op.Weight }) {
+				weight += x.op.Weight
+				in = append(in, x.op)
+			}
 		}
 		if weight > r.Capacity {
 			slices.Reverse(in) // the last one first

@@ -17,6 +17,10 @@ func roomHistory(r *rand.Rand, capacity int32, leases, unclear bool) []Op {
 	}
 	var ops []Op
 	owners := make([]owner, 2+r.IntN(4))
+	both := r.IntN(3) == 0 // the first two are one owner, as a reader and as a writer
+	if both {
+		owners[0].weight, owners[1].weight = 1, capacity
+	}
 	for range 2 + r.IntN(9) {
 		i := r.IntN(len(owners))
 		w := &owners[i]
@@ -27,6 +31,9 @@ func roomHistory(r *rand.Rand, capacity int32, leases, unclear bool) []Op {
 			w.weight = max(1, r.Int32N(2*capacity)-capacity+1)
 		}
 		o.Weight = w.weight
+		if both && i < 2 {
+			o.Other = int32(2 - i)
+		}
 		if leases && r.IntN(2) == 0 {
 			o.Lease = 1 + r.Int64N(8)
 		}
@@ -134,7 +141,9 @@ func anyOrder(ops []Op, r Rules) bool {
 				live := slices.DeleteFunc(slices.Clone(in), func(h held) bool { return h.end <= at })
 				sum := o.Weight
 				for _, h := range live {
-					sum += h.weight
+					if o.Other == 0 || h.owner != o.Other {
+						sum += h.weight
+					}
 				}
 				for k, h := range live { // where an early end helps
 					helps := o.Kind == HeldNothing || o.Kind == FoundLost || o.Kind != FoundBusy && sum > r.Capacity

@@ -51,6 +51,8 @@ func (v View) End(key string) time.Time { return v.keys[key].ExpireAt }
 type Hold struct {
 	// Owner is the value that stands for the owner.
 	Owner string
+	// Shared says that it is the hold of a reader, who may have a hold as a writer as well.
+	Shared bool
 	// Count is the number of holds of the owner, or of its permits; 0 means 1.
 	Count int
 	// End is the end of the lease by the clock of the server; zero for none.

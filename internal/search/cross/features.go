@@ -71,6 +71,13 @@ var work = []feature{
 		{name: "one to three", can: func(l *locks.Lock) bool { return l.Claims.Weighted },
 			put: func(s *scenarios.Scenario) { s.Workload.Permits = 3 }},
 	}},
+	{"turn", []value{
+		{name: "none", put: plain},
+		{name: "from a writer to a reader", can: func(l *locks.Lock) bool { return l.Claims.Downgrades },
+			put: func(s *scenarios.Scenario) { s.Workload.Turn = "downgrades" }},
+		{name: "from a reader to a writer", can: func(l *locks.Lock) bool { return l.Claims.Upgrades },
+			put: func(s *scenarios.Scenario) { s.Workload.Turn = "upgrades" }},
+	}},
 	{"lease", []value{
 		{name: "the lock's own", put: plain},
 		{name: "explicit", can: func(l *locks.Lock) bool { return l.Claims.Explicit },

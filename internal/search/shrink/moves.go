@@ -76,6 +76,7 @@ func fewerSettings(s *scenarios.Scenario) (all []*scenarios.Scenario) {
 		func(w *scenarios.Workload) { w.Close = 0 },
 		func(w *scenarios.Workload) { w.Extend = 0 },
 		func(w *scenarios.Workload) { w.Permits = 0 },
+		func(w *scenarios.Workload) { w.Turn = "" },
 		func(w *scenarios.Workload) { w.Shutdown = false },
 		func(w *scenarios.Workload) { w.Unnest = false },
 		func(w *scenarios.Workload) { w.Explicit = false },

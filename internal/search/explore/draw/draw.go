@@ -198,6 +198,11 @@ func (d *draw) operations(rng *rand.Rand) {
 	if claims.Weighted {
 		w.Permits = rng.IntN(4)
 	}
+	if turn := []string{"", "", "downgrades", "upgrades"}; claims.ReadWrite {
+		if w.Turn = turn[rng.IntN(len(turn))]; w.Turn != "" && !claims.Has(w.Turn) {
+			w.Turn = ""
+		}
+	}
 }
 
 // faults draws one to four of the available faults, and sometimes none.

@@ -25,9 +25,13 @@ const now = `local t = redis.call("time") local now = t[1] * 1000 + math.floor(t
 
 const clean = `redis.call("zremrangebyscore", KEYS[1], "-inf", now) `
 
-// The name of a member begins with its weight.
-const weigh = `local sum = tonumber(ARGV[3])
-	for _, m in ipairs(redis.call("zrange", KEYS[1], 0, -1)) do sum = sum + tonumber(string.match(m, "^%d+")) end `
+// The name of a member begins with its weight. One of its owner that has another weight is
+// not in the way of an acquire.
+const weigh = `local sum, me, own = tonumber(ARGV[3]), string.match(ARGV[1], ":(.*)#"), nil
+	for _, m in ipairs(redis.call("zrange", KEYS[1], 0, -1)) do
+		local w, who = string.match(m, "^(%d+):(.*)#")
+		if who == me and w ~= ARGV[3] then own = m else sum = sum + tonumber(w) end
+	end `
 
 const refuse = `if sum > tonumber(ARGV[4]) then return 0 end `
 
@@ -36,7 +40,7 @@ const put = `redis.call("zadd", KEYS[1], now + ARGV[2], ARGV[1]) `
 // A writer who waits says so in a sorted set of its own, for a second at a time. No reader
 // passes it.
 const queued = `redis.call("zremrangebyscore", KEYS[2], "-inf", now)
-	if ARGV[3] == "1" and redis.call("zcard", KEYS[2]) > 0 then return 0 end `
+	if ARGV[3] == "1" and not own and redis.call("zcard", KEYS[2]) > 0 then return 0 end `
 
 const expire = `if redis.call("pttl", KEYS[1]) < ARGV[2] * 2 then redis.call("pexpire", KEYS[1], ARGV[2] * 2) end
 	return 1`
@@ -45,9 +49,9 @@ const expire = `if redis.call("pttl", KEYS[1]) < ARGV[2] * 2 then redis.call("pe
 var (
 	enters = map[string]*redis.Script{
 		"":                     redis.NewScript(now + clean + weigh + refuse + put + expire),
-		"writers-first":        redis.NewScript(now + clean + queued + weigh + refuse + `redis.call("zrem", KEYS[2], ARGV[1]) ` + put + expire),
+		"writers-first":        redis.NewScript(now + clean + weigh + queued + refuse + `redis.call("zrem", KEYS[2], ARGV[1]) ` + put + expire),
 		"readers-pass-writers": redis.NewScript(now + clean + weigh + refuse + `redis.call("zrem", KEYS[2], ARGV[1]) ` + put + expire),
-		"stays-queued":         redis.NewScript(now + clean + queued + weigh + refuse + put + expire),
+		"stays-queued":         redis.NewScript(now + clean + weigh + queued + refuse + put + expire),
 		"one-more":             redis.NewScript(now + clean + weigh + `if sum > tonumber(ARGV[4]) + 1 then return 0 end ` + put + expire),
 		"one-fewer":            redis.NewScript(now + clean + weigh + `if sum >= tonumber(ARGV[4]) then return 0 end ` + put + expire),
 		"never-cleaned":        redis.NewScript(now + weigh + refuse + put + `return 1`),
@@ -72,6 +76,10 @@ var (
 		"whole-seconds": redis.NewScript(now + clean + weigh + refuse + `redis.call("zadd", KEYS[1], math.floor((now + ARGV[2]) / 1000) * 1000, ARGV[1]) ` + expire),
 		"no-end":        redis.NewScript(now + clean + weigh + refuse + `redis.call("zadd", KEYS[1], "+inf", ARGV[1]) return 1`),
 		"late-clean":    redis.NewScript(now + `redis.call("zremrangebyscore", KEYS[1], "-inf", now - 5000) ` + weigh + refuse + put + `redis.call("pexpire", KEYS[1], ARGV[2] + 5000) return 1`),
+		"own-way":       redis.NewScript(now + clean + weigh + `if own then return 0 end ` + refuse + put + expire),
+		"own-right":     redis.NewScript(now + clean + weigh + `if not own then ` + refuse + `end ` + put + expire),
+		"gives-up":      redis.NewScript(now + clean + weigh + `if own and ARGV[3] ~= "1" then redis.call("zrem", KEYS[1], own) end ` + refuse + put + expire),
+		"one-lease":     redis.NewScript(now + clean + weigh + refuse + `redis.call("zadd", KEYS[1], own and redis.call("zscore", KEYS[1], own) or now + ARGV[2], ARGV[1]) ` + expire),
 		"early-clean":   redis.NewScript(now + `redis.call("zremrangebyscore", KEYS[1], "-inf", now + ARGV[2] / 2) ` + weigh + refuse + put + expire),
 	}
 	leaves = map[string]*redis.Script{
@@ -90,6 +98,9 @@ var (
 			local weight, owner = string.match(ARGV[1], "^(%d+)(:.*)")
 			if ends and weight ~= "1" then redis.call("zadd", KEYS[1], ends, (weight - 1) .. owner) end
 			return ends and tonumber(ends) > now and 1 or 0`),
+		"leaves-both": redis.NewScript(weigh + `if own and string.match(ARGV[1], "^1000") then redis.call("zrem", KEYS[1], own) end
+			return redis.call("zrem", KEYS[1], ARGV[1])`),
+		"stays-writer": redis.NewScript(weigh + `return own and 1 or redis.call("zrem", KEYS[1], ARGV[1])`),
 		"looks-only": redis.NewScript(`return redis.call("zscore", KEYS[1], ARGV[1]) and 1 or 0`),
 		"other-key":  redis.NewScript(`redis.call("zrem", KEYS[1] .. ":holds", ARGV[1]) return 1`),
 	}
