@@ -73,24 +73,6 @@ func (c *thread) notePanic() {
 	}
 }
 
-// newOwner changes to a new owner. No two threads of a client share one.
-func (c *thread) newOwner() {
-	c.unclear = false
-	if c.present == 0 {
-		c.present = c.number
-	} else {
-		c.present += c.atOnce
-	}
-	c.base = fmt.Sprintf("%s/%d", c.Proc.Name(), c.present)
-	c.owner = c.base
-	number, writer, reader := fmt.Sprint(c.present), c.base, c.base
-	if c.turns {
-		writer, reader = c.nameIn(history.Share{}), c.nameIn(reading)
-	}
-	c.owners.began(writer, reader, c.session, number)
-	c.openViews(number)
-}
-
 // turnTo selects the lock of a critical section, in turn.
 func (c *thread) turnTo(hold int) {
 	names := c.work.Names()

@@ -133,6 +133,7 @@ enum Kind {
         claims.addProperty("fencing", this == FENCED);
         claims.addProperty("fairness", this == FAIR);
         claims.addProperty("read_write", this == READ_WRITE);
+        claims.addProperty("downgrades", this == READ_WRITE);
         claims.addProperty("permits", isSemaphore() ? PERMITS : 0);
         claims.addProperty("weighted", this == SEMAPHORE);
         JsonObject o = new JsonObject();

@@ -17,7 +17,7 @@ public final class Worker {
      */
     private static final long FAREWELL_MS = TimeUnit.SECONDS.toMillis(5);
 
-    private record OwnerKey(String lock, String thread) {
+    private record OwnerKey(String lock, String thread, boolean shared) {
     }
 
     private final Locks locks;
@@ -139,7 +139,7 @@ public final class Worker {
     }
 
     private Owner owner(Request r) {
-        return owners.computeIfAbsent(new OwnerKey(r.lock(), r.thread()), k -> {
+        return owners.computeIfAbsent(new OwnerKey(r.lock(), r.thread(), r.share().shared()), k -> {
             Owner o = opened.owner(k.lock, number(k.thread), r.share());
             o.start(k.thread, (done, a) -> {
                 pending.remove(done.id());

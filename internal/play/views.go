@@ -2,6 +2,7 @@ package play
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/holdfast-go/holdfast/checker/history"
@@ -32,6 +33,24 @@ func (c *thread) nameIn(s history.Share) string {
 		return c.base + "+"
 	}
 	return c.base
+}
+
+// newOwner changes to a new owner. No two threads of a client share one.
+func (c *thread) newOwner() {
+	c.unclear = false
+	if c.present == 0 {
+		c.present = c.number
+	} else {
+		c.present += c.atOnce
+	}
+	c.base = fmt.Sprintf("%s/%d", c.Proc.Name(), c.present)
+	c.owner = c.base
+	number, writer, reader := fmt.Sprint(c.present), c.base, c.base
+	if c.turns {
+		writer, reader = c.nameIn(history.Share{}), c.nameIn(reading)
+	}
+	c.owners.began(writer, reader, c.session, number)
+	c.openViews(number)
 }
 
 // openViews opens the views of a new owner.
