@@ -252,6 +252,7 @@ var outsiders = []struct {
 		{"one-fewer", "linearizable", "contention", ""},
 		{"one-more", "exclusion", "several-permits", ""},
 		{"takes-a-part", "count", "several-permits", ""},
+		{"one-id", "exclusion", "contention", ""},
 	}},
 	{readersLock, []mistake{
 		{"always-left", "errors", "late-release", ""},

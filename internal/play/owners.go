@@ -74,7 +74,9 @@ func (o *owners) IsLock(key string) bool {
 func (o *owners) Keys() []string { return slices.Sorted(maps.Keys(o.locks)) }
 
 // asReader is the identity of a reader with a stored value, which a writer may have, too.
-func asReader(identity string) string { return identity + "\x00shared" }
+func asReader(identity string) string { return identity + readerMark }
+
+const readerMark = " (reader)"
 
 // began records that the owner of a thread starts its work in a session. It may have
 // another name as a reader.
@@ -123,11 +125,14 @@ func (o *owners) ownerOf(lock, value string) string {
 }
 
 // numbered is the declared part of an identity that ends with a number: everything
-// up to its last two colons. It is "" for any other identity.
+// up to its last two colons, and whether it is a reader's. It is "" for any other identity.
 func numbered(identity string) string {
 	i := strings.LastIndex(identity, "::")
 	if i < 0 {
 		return ""
+	}
+	if strings.HasSuffix(identity, readerMark) {
+		return asReader(identity[:i+2])
 	}
 	return identity[:i+2]
 }

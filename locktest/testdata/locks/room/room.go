@@ -191,6 +191,9 @@ func (m *Room) Enter(ctx context.Context, weight int) error {
 func (m *Room) rename(weight int) {
 	m.attempts++
 	m.value = fmt.Sprintf("%d:%s#%d", weight, m.Owner, m.attempts)
+	if m.Mistake == "one-id" { // of all permits that are asked for as often
+		m.value = fmt.Sprintf("%d:permit#%d", weight, m.attempts)
+	}
 }
 
 // try asks once, under a new name.
