@@ -383,6 +383,7 @@ var outsiders = []struct {
 	}},
 	{majorityLock, []mistake{
 		{"redis-plus-plus-24", "lease", "extended-too-late", ""},
+		{"minority-extends", "", "", "no built-in lock of a quorum extends; a crossed workload shows it, in which one server alone hears of the extension"},
 	}},
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/internal/party"
 	"github.com/holdfast-go/holdfast/internal/search"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/scenarios/locks"
@@ -169,6 +170,18 @@ func strikes(l *locks.Lock) feature {
 				})
 			}
 		}
+		if l.Groups > 1 && r.op != "background" {
+			f.values = append(f.values, alone(r.op, l.Groups))
+		}
 	}
 	return f
+}
+
+// alone is an operation whose requests reach one server and not the others.
+func alone(op string, servers int) value {
+	spec := faults.Spec{Fault: "partition", For: past, Target: faults.Names{"client-1"}, On: &faults.Anchor{Moment: faults.Invoked, Client: "client-1", Op: op, Nth: 2}}
+	for n := 2; n <= servers; n++ {
+		spec.Peer = append(spec.Peer, party.Node(n))
+	}
+	return value{name: fmt.Sprintf("one server alone hears of %s 2", op), op: op, put: func(to *scenarios.Scenario) { to.Faults = append(to.Faults, spec) }}
 }

@@ -81,7 +81,7 @@ func (m *Majority) Extend(ctx context.Context, lease time.Duration) error {
 	case m.Mistake == "redis-plus-plus-24": // the rest of the validity is its whole answer
 	case no > len(m.Servers)-m.quorum():
 		return fmt.Errorf("extend %s: %w", m.Name, ErrNotHeld)
-	case yes < m.quorum():
+	case yes == 0, yes < m.quorum() && m.Mistake != "minority-extends":
 		return fmt.Errorf("extend %s: %w", m.Name, ErrUnclear)
 	}
 	m.until = valid(asked, lease)
