@@ -215,8 +215,6 @@ func (r Placement) open() []string {
 	if r.IsShard() {
 		all = append(all, fmt.Sprintf("The placements of the other shards: this is shard %d of %d.", r.Shard, r.Of))
 	}
-	for _, what := range r.NotCovered {
-		all = append(all, english.Upper(what)+".")
-	}
+	all = append(all, english.Words(r.NotCovered, func(what string) string { return english.Upper(what) + "." })...)
 	return append(all, "Durations of faults other than: "+strings.Join(r.Durations, "; ")+".")
 }
