@@ -12,6 +12,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/checker/history"
+	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/internal/input"
 	"github.com/holdfast-go/holdfast/reports/results"
 	"github.com/holdfast-go/holdfast/scenarios/locks"
@@ -95,7 +96,6 @@ func (l Accepted) Accepts(r results.Run) bool {
 // the list that no run shows and some run must. It changes res, and undoes what
 // another list has marked.
 func (l Accepted) Apply(res *results.Results) {
-	res.Gone = nil
 	for i := range res.Runs {
 		r := &res.Runs[i]
 		marked := len(r.Accepted) > 0
@@ -123,9 +123,7 @@ func (l Accepted) Apply(res *results.Results) {
 			}
 		}
 	}
-	for _, v := range Gone(l.Accepted, res.Runs) {
-		res.Gone = append(res.Gone, v.String())
-	}
+	res.Gone = english.Words(Gone(l.Accepted, res.Runs), locks.Known.String)
 	res.Summary = results.Summarize(res.Runs)
 }
 
