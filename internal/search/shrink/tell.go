@@ -88,9 +88,7 @@ func undecided(verdicts map[checker.Property]checker.Verdict) string {
 func expectOf(group []Played) scenarios.Expect {
 	first := group[0]
 	e := scenarios.Expect{Verdicts: notOK(first.Verdicts)}
-	for _, p := range group {
-		e.Locks = append(e.Locks, p.Lock)
-	}
+	e.Locks = english.Words(group, func(p Played) string { return p.Lock })
 	var reasons []string
 	for _, p := range checker.Properties() {
 		v := first.Verdicts[p.Name]
@@ -150,9 +148,7 @@ func titleOf(s *scenarios.Scenario, f Finding) string {
 
 func storyOf(s *scenarios.Scenario, f Finding) string {
 	parts := []string{workOf(s)}
-	for _, spec := range s.Faults {
-		parts = append(parts, faultWords(spec))
-	}
+	parts = append(parts, english.Words(s.Faults, faultWords)...)
 	parts = append(parts, fmt.Sprintf("What was seen with %s and seed %d: %s", f.Lock, f.Seed,
 		sentence(cmp.Or(f.Reason, broken(f.Target.Property)))))
 	if f.From != "" {
