@@ -3,6 +3,7 @@ package reports
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/holdfast-go/holdfast/checker"
@@ -34,25 +35,15 @@ type breakage struct {
 func breaks(r *results.Run) bool { return checker.HarmOf(r.Verdicts) != checker.NoHarm }
 
 // atFault reports whether the lock could have kept a promise that it broke.
-func atFault(r *results.Run) bool {
-	for _, v := range r.Verdicts {
-		if v.Faulty() {
-			return true
-		}
-	}
-	return false
-}
+func atFault(r *results.Run) bool { return some(r, checker.Verdict.Faulty) }
 
 func undecided(r *results.Run) bool {
-	if r.Failure != "" || len(r.Verdicts) == 0 {
-		return true
-	}
-	for _, v := range r.Verdicts {
-		if v.Outcome == checker.Unknown {
-			return true
-		}
-	}
-	return false
+	return r.Failure != "" || len(r.Verdicts) == 0 || some(r, func(v checker.Verdict) bool { return v.Outcome == checker.Unknown })
+}
+
+// some reports whether something is true of a verdict of a run.
+func some(r *results.Run, is func(checker.Verdict) bool) bool {
+	return slices.ContainsFunc(slices.Collect(maps.Values(r.Verdicts)), is)
 }
 
 // place is a lock, and a hazard or a scenario.

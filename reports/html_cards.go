@@ -108,10 +108,8 @@ func (p *pager) tone() string {
 		if !r.Passed() {
 			return "attention"
 		}
-		for _, v := range r.Verdicts {
-			if v.Outcome == checker.Violated {
-				tone = "argued"
-			}
+		if some(r, func(v checker.Verdict) bool { return v.Outcome == checker.Violated }) {
+			tone = "argued"
 		}
 	}
 	return tone
