@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -130,18 +131,9 @@ func (l Accepted) Apply(res *results.Results) {
 // Gone returns the known violations that no run shows and some run must.
 func Gone(list []locks.Known, runs []results.Run) []locks.Known {
 	return slices.DeleteFunc(slices.Clone(list), func(k locks.Known) bool {
-		return !k.Required() || slices.ContainsFunc(runs, func(r results.Run) bool { return shows(r, k) })
+		return !k.Required() || slices.ContainsFunc(runs, func(r results.Run) bool {
+			shown := func(p checker.Property) bool { return k.Matches(p, r.Verdicts[p]) }
+			return k.Of(r.Scenario, r.Column()) && slices.ContainsFunc(slices.Collect(maps.Keys(r.Verdicts)), shown)
+		})
 	})
-}
-
-func shows(r results.Run, k locks.Known) bool {
-	if !k.Of(r.Scenario, r.Column()) {
-		return false
-	}
-	for p, v := range r.Verdicts {
-		if k.Matches(p, v) {
-			return true
-		}
-	}
-	return false
 }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"path"
@@ -91,10 +92,7 @@ func Identity(s *scenarios.Scenario, h *history.History, verdicts map[checker.Pr
 
 // roundTrip is the assumed latency of a request and its reply, in ms.
 func roundTrip(s *scenarios.Scenario) float64 {
-	l := s.Topology.Latency
-	if l == (scenarios.Latency{}) {
-		l = scenarios.DefaultLatency
-	}
+	l := cmp.Or(s.Topology.Latency, scenarios.DefaultLatency)
 	return float64(time.Duration(l.Min)+time.Duration(l.Max)) / float64(time.Millisecond)
 }
 
