@@ -1,6 +1,7 @@
 package faults
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"github.com/holdfast-go/holdfast/internal/english"
@@ -162,11 +163,7 @@ func (a *Anchor) words() string {
 	case Writing:
 		return "before the " + ordinal(nth) + " write" + of(a.Client)
 	case Invoked:
-		op := a.Op
-		if op == "" {
-			op = "operation"
-		}
-		return "before the " + ordinal(nth) + " " + op + of(a.Client)
+		return "before the " + ordinal(nth) + " " + cmp.Or(a.Op, "operation") + of(a.Client)
 	case Received:
 		return "between arrival and execution of " + a.request(nth)
 	case Answered:
