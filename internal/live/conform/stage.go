@@ -88,9 +88,7 @@ func (t *trial) start() *player {
 	t.cast++
 	number := t.cast
 	t.mu.Unlock()
-	p, err := t.enter(number)
-	possible(err)
-	return p
+	return got(t.enter(number))
 }
 
 func (s *stage) enter(number int) (p *player, err error) {
