@@ -74,6 +74,14 @@ func (e *ServerError) Error() string {
 
 func (e *ServerError) Unwrap() error { return e.Err }
 
+// failed says what an error ended; nil stays nil.
+func failed(err error, format string, args ...any) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", fmt.Sprintf(format, args...), err)
+}
+
 func (srv *Server) wrong(err error) error {
 	var inner *ServerError
 	if err == nil || errors.As(err, &inner) {
@@ -194,10 +202,8 @@ func (srv *Server) configure() error {
 	if srv.world.bundled() != nil {
 		return nil
 	}
-	if err := os.WriteFile(filepath.Join(srv.dir, confName), []byte(srv.config()), 0o600); err != nil {
-		return fmt.Errorf("write the configuration of %s: %w", srv.Name, err)
-	}
-	return nil
+	err := os.WriteFile(filepath.Join(srv.dir, confName), []byte(srv.config()), 0o600)
+	return failed(err, "write the configuration of %s", srv.Name)
 }
 
 // start starts the process and returns when it answers.
