@@ -64,11 +64,9 @@ func newTally(runs []results.Run, hazard func(scenario string) string) *tally {
 	for i := range runs {
 		r := &runs[i]
 		k, cell, harm := place{r.Column(), hazard(r.Scenario)}, place{r.Column(), r.Scenario}, checker.HarmOf(r.Verdicts)
-		if !slices.Contains(y.played[k], r.Scenario) {
-			y.played[k] = append(y.played[k], r.Scenario)
-		}
-		if harm != checker.NoHarm && !slices.Contains(y.broken[k], r.Scenario) {
-			y.broken[k] = append(y.broken[k], r.Scenario)
+		y.played[k] = added(y.played[k], r.Scenario)
+		if harm != checker.NoHarm {
+			y.broken[k] = added(y.broken[k], r.Scenario)
 		}
 		y.worst[cell] = max(y.worst[cell], harm)
 		y.unknown[k] = y.unknown[k] || undecided(r)

@@ -24,9 +24,7 @@ type breakView struct{ How, Class, Under string }
 func (p *pager) hazards() []string {
 	all := slices.Clone(p.d.Hazards)
 	for _, s := range p.m.scenarios {
-		if h := p.hazard(s); !slices.Contains(all, h) {
-			all = append(all, h)
-		}
+		all = added(all, p.hazard(s))
 	}
 	return all
 }
@@ -126,12 +124,8 @@ func (p *pager) question() string {
 	var scenarios, locks []string
 	for i := range p.d.Results.Runs {
 		r := &p.d.Results.Runs[i]
-		if !slices.Contains(scenarios, r.Scenario) {
-			scenarios = append(scenarios, r.Scenario)
-		}
-		if !slices.Contains(locks, r.Lock) { // which may have a column for each kind of user
-			locks = append(locks, r.Lock)
-		}
+		scenarios = added(scenarios, r.Scenario)
+		locks = added(locks, r.Lock) // which may have a column for each kind of user
 	}
 	switch {
 	case len(locks) == 0:
