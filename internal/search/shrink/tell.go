@@ -214,7 +214,7 @@ func faultWords(f faults.Spec) string {
 	}
 	text += " " + f.When()
 	for _, p := range []struct{ name, is string }{
-		{"by", plain(f.By)}, {"jitter", plain(f.Jitter)}, {"rate", number(f.Rate)},
+		{"by", said(f.By)}, {"jitter", said(f.Jitter)}, {"rate", said(f.Rate)},
 		{"data", f.Data}, {"direction", f.Direction}, {"to", f.To}, {"mode", f.Mode},
 	} {
 		if p.is != "" {
@@ -227,18 +227,12 @@ func faultWords(f faults.Spec) string {
 	return text + "."
 }
 
-func number(x float64) string {
-	if x == 0 {
+// said is a number in words, "" for 0.
+func said[N faults.Duration | float64](n N) string {
+	if n == 0 {
 		return ""
 	}
-	return fmt.Sprint(x)
-}
-
-func plain(d faults.Duration) string {
-	if d == 0 {
-		return ""
-	}
-	return d.String()
+	return fmt.Sprint(n)
 }
 
 // sentence ends with a full stop, on one line.
