@@ -129,9 +129,7 @@ func (srv *Server) addr() string {
 	if srv.external != nil {
 		return srv.external.addr
 	}
-	srv.mu.Lock()
-	defer srv.mu.Unlock()
-	return loopback(srv.port)
+	return srv.at(&srv.port)
 }
 
 // openAddr is the address for clients, or "" right after the start, before an observer is
@@ -143,16 +141,14 @@ func (srv *Server) openAddr() string {
 	return srv.addr()
 }
 
-func (srv *Server) busAddr() string {
-	srv.mu.Lock()
-	defer srv.mu.Unlock()
-	return loopback(srv.bus)
-}
+func (srv *Server) busAddr() string   { return srv.at(&srv.bus) }
+func (srv *Server) peer2Addr() string { return srv.at(&srv.bus2) }
 
-func (srv *Server) peer2Addr() string {
+// at is the address of one of the server's ports.
+func (srv *Server) at(port *int) string {
 	srv.mu.Lock()
 	defer srv.mu.Unlock()
-	return loopback(srv.bus2)
+	return loopback(*port)
 }
 
 // attempts is the number of ports that a server tries, because others may take one
