@@ -141,13 +141,9 @@ func few(all []string) string {
 }
 
 // scenariosThat names the scenarios of the catalogue of which something is true.
-func scenariosThat(is func(*scenarios.Scenario) bool) (names []string) {
-	for _, s := range scenarios.Catalogue() {
-		if is(s) {
-			names = append(names, s.Name)
-		}
-	}
-	return names
+func scenariosThat(is func(*scenarios.Scenario) bool) []string {
+	some := slices.DeleteFunc(scenarios.Catalogue(), func(s *scenarios.Scenario) bool { return !is(s) })
+	return english.Words(some, func(s *scenarios.Scenario) string { return s.Name })
 }
 
 func lock(p *sheet, word string) {

@@ -27,10 +27,7 @@ func (r Placement) HTML(w io.Writer) error { return r.page().writeHTML(w) }
 func (r Placement) page() page {
 	t := r.Total()
 	_, leftOut := r.leftOut()
-	what := "single fault"
-	if r.Depth > 1 {
-		what = "pair of faults"
-	}
+	what := map[bool]string{true: "pair of faults", false: "single fault"}[r.Depth > 1]
 	p := page{
 		Kind: "exhaustive placement", Asked: fmt.Sprintf("Which %s, at which moment, makes %s break a promise?", what, r.Lock),
 		Command: r.Command, Version: r.Version, Tone: good, Defects: slices.Concat(r.Defects, r.Audit.Differences),

@@ -44,10 +44,7 @@ func (r Placement) print(to *printer) error {
 
 func (r Placement) sentence() string {
 	t := r.Total()
-	what := "single fault"
-	if r.Depth > 1 {
-		what = "pair of faults"
-	}
+	what := map[bool]string{true: "pair of faults", false: "single fault"}[r.Depth > 1]
 	part := "Every"
 	if r.Interrupted {
 		part = "Interrupted: part of every"
