@@ -12,6 +12,7 @@ import (
 	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/faults"
 	"github.com/holdfast-go/holdfast/internal/disk"
+	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/internal/search"
 	"github.com/holdfast-go/holdfast/internal/suite"
 	"github.com/holdfast-go/holdfast/reports"
@@ -43,11 +44,14 @@ func DocumentOf(d suite.Dir, res results.Results, edited ...string) reports.Docu
 		}
 		return Identity(s, h, r.Verdicts, p)
 	}
+	played := english.Words(res.Runs, func(r results.Run) string { return r.Scenario })
+	listed := slices.DeleteFunc(scenarios.Names(), func(name string) bool { return !slices.Contains(played, name) })
 	seen := map[string]bool{}
-	about := func(name string) {
+	for _, name := range append(listed, played...) {
 		if seen[name] {
-			return
+			continue
 		}
+		seen[name] = true
 		if s, err := scenarios.Load(d.File("scenarios", name+".yaml")); err == nil {
 			hazard := faults.FamilyOf(s.Faults)
 			doc.About = append(doc.About, reports.About{
@@ -55,19 +59,6 @@ func DocumentOf(d suite.Dir, res results.Results, edited ...string) reports.Docu
 				RoundTrip: roundTrip(s),
 			})
 		}
-		seen[name] = true
-	}
-	inRun := map[string]bool{}
-	for _, r := range res.Runs {
-		inRun[r.Scenario] = true
-	}
-	for _, name := range scenarios.Names() {
-		if inRun[name] {
-			about(name)
-		}
-	}
-	for _, r := range res.Runs {
-		about(r.Scenario)
 	}
 	return doc
 }
