@@ -114,9 +114,7 @@ func (s *stage) lockName(c check) string {
 
 func (t *trial) dismiss() {
 	for _, p := range t.extras {
-		if err := p.Kill(); err != nil {
-			t.blame(err)
-		}
+		t.blame(p.Kill())
 	}
 }
 

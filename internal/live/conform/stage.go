@@ -76,7 +76,7 @@ func (s *stage) hopeless() string {
 	return s.why
 }
 
-// blame notes what went wrong on this side.
+// blame notes what went wrong on this side; nil is nothing.
 func (s *stage) blame(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -176,9 +176,7 @@ func (s *stage) sound(r Result) Result {
 func (s *stage) leave() {
 	for i, p := range s.shared {
 		if p != nil {
-			if err := p.Kill(); err != nil {
-				s.blame(err)
-			}
+			s.blame(p.Kill())
 			s.shared[i] = nil
 		}
 	}
