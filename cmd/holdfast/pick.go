@@ -26,7 +26,6 @@ func notPlayed(err error) error {
 	var nothing *suite.NothingError
 	var lock *suite.UnknownLockError
 	var adapter *liveplay.AdapterError
-	var dir *suite.DirError
 	var scenario *scenarios.UnknownScenarioError
 	var server *profile.UnknownError
 	switch {
@@ -40,7 +39,7 @@ func notPlayed(err error) error {
 		return usage(err.Error(), didYouMean(lock.Name, slices.Concat(lock.Others, playable())), "holdfast list locks shows them all; holdfast list mutants those that are wrong on purpose")
 	case errors.As(err, &adapter):
 		return badInput(err, adapter.Hint)
-	case errors.As(err, &dir):
+	case errors.As(err, new(*suite.DirError)):
 		return badOut(err)
 	case errors.As(err, &server):
 		return usage("--server: "+err.Error(), didYouMean(server.Name, profile.Names()), server.Hint())

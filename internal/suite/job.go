@@ -203,9 +203,8 @@ func (j Job) Load() (*scenarios.Scenario, error) {
 
 // Took notes what went wrong with a run.
 func (a *Answer) Took(err error) {
-	var unkept *StoreError
 	switch {
-	case errors.As(err, &unkept):
+	case errors.As(err, new(*StoreError)):
 		a.Output = err.Error()
 	case err != nil:
 		a.Defect = err.Error()

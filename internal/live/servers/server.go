@@ -83,8 +83,7 @@ func failed(err error, format string, args ...any) error {
 }
 
 func (srv *Server) wrong(err error) error {
-	var inner *ServerError
-	if err == nil || errors.As(err, &inner) {
+	if err == nil || errors.As(err, new(*ServerError)) {
 		return err
 	}
 	if srv.external != nil {
