@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/internal/english"
@@ -77,21 +78,18 @@ func (p *pager) costs(lock string) string {
 	if n == nil {
 		return ""
 	}
-	words := ""
+	var parts []string
 	if n.grants > 0 && n.commands > 0 {
-		words = fmt.Sprintf("%.1f requests for each hold", float64(n.commands)/float64(n.grants))
+		parts = append(parts, fmt.Sprintf("%.1f requests for each hold", float64(n.commands)/float64(n.grants)))
 	}
 	if median, ok := n.handoff(); ok && n.roundTrip > 0 {
-		if words != "" {
-			words += ", "
-		}
 		if trips := median / n.roundTrip; trips < 0.05 {
-			words += "hand-off at once"
+			parts = append(parts, "hand-off at once")
 		} else {
-			words += fmt.Sprintf("hand-off in %.1f round trips", trips)
+			parts = append(parts, fmt.Sprintf("hand-off in %.1f round trips", trips))
 		}
 	}
-	return words
+	return strings.Join(parts, ", ")
 }
 
 // tone classifies the answer for the first screen: good, with an argued
