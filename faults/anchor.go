@@ -1,6 +1,7 @@
 package faults
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"github.com/holdfast-go/holdfast/internal/english"
@@ -42,19 +43,14 @@ func checkAnchor(s Spec, t Topology) error {
 	case s.At != nil && *s.At < 0:
 		return errors.New(`"at" must not be negative`)
 	}
-	if s.Until != nil {
-		if err := checkMoment("until", s.Until, t); err != nil {
-			return err
-		}
-	}
-	if s.On == nil {
-		return nil
-	}
-	return checkMoment("on", s.On, t)
+	return cmp.Or(checkMoment("until", s.Until, t), checkMoment("on", s.On, t))
 }
 
-// checkMoment returns nil, or the mistake in an anchor, the value of a key.
+// checkMoment returns nil, or the mistake in an anchor, the value of a key that may be left out.
 func checkMoment(key string, a *Anchor, t Topology) error {
+	if a == nil {
+		return nil
+	}
 	if !slices.Contains(Moments(), a.Moment) {
 		return fmt.Errorf("%s: %q is not a moment: one of %s", key, a.Moment, strings.Join(Moments(), ", "))
 	}
@@ -162,11 +158,7 @@ func (a *Anchor) words() string {
 	case Writing:
 		return "before the " + ordinal(nth) + " write" + of(a.Client)
 	case Invoked:
-		op := a.Op
-		if op == "" {
-			op = "operation"
-		}
-		return "before the " + ordinal(nth) + " " + op + of(a.Client)
+		return "before the " + ordinal(nth) + " " + cmp.Or(a.Op, "operation") + of(a.Client)
 	case Received:
 		return "between arrival and execution of " + a.request(nth)
 	case Answered:

@@ -1,6 +1,7 @@
 package faults
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/holdfast-go/holdfast/checker/history"
@@ -37,10 +38,7 @@ var _ = register(Kind{
 	RedisOnly:    func(Spec) string { return "the commands are Redis'" },
 	Undrawn:      true,
 	Strike: func(w World, s Spec, _ Topology, _ uint64) (string, func() error, error) {
-		mode := s.Mode
-		if mode == "" {
-			mode = denyChannels
-		}
+		mode := cmp.Or(s.Mode, denyChannels)
 		nodes := resolve(s.Target, w)
 		heal, err := each(nodes, func(node string) (func() error, error) {
 			if mode == denyMemory {

@@ -34,12 +34,7 @@ var _ = register(Kind{
 		}
 	},
 	NeedsServers: true,
-	Variant: func(s Spec) string {
-		if s.Mode == crashes {
-			return ""
-		}
-		return s.Mode
-	},
+	Variant:      modeBut(crashes),
 	Draw: func(d dice, s *Spec) {
 		if d.Topology().Replicas == 0 {
 			return // the topology does not allow it

@@ -30,12 +30,7 @@ var _ = register(Kind{
 			Reorders: s.Mode == clientGone || s.Mode == unknown,
 		}
 	},
-	Variant: func(s Spec) string {
-		if s.Mode == nodeGone {
-			return ""
-		}
-		return s.Mode
-	},
+	Variant: modeBut(nodeGone),
 	Draw: func(d dice, s *Spec) {
 		s.For, s.Peer = d.Lasts(), d.Peers()
 		if d.Chance(3) {

@@ -1,10 +1,6 @@
 package faults
 
-import (
-	"fmt"
-
-	"github.com/holdfast-go/holdfast/checker/history"
-)
+import "github.com/holdfast-go/holdfast/checker/history"
 
 // holdRequest lets one request arrive late, after others that its client sent later over
 // other connections. TCP does that when a client gives a connection up. The server
@@ -32,22 +28,10 @@ var _ = register(Kind{
 	}),
 })
 
-// eachLink strikes all links or none. The returned heal undoes them in order.
+// eachLink is each for links. It cannot fail to heal them.
 func eachLink(links []Link, strike func(Link) (undo func(), err error)) (heal func() error, err error) {
-	var undos []func()
-	heal = func() error {
-		for _, undo := range undos {
-			undo()
-		}
-		return nil
-	}
-	for _, l := range links {
+	return eachOf(links, func(l Link) string { return l.From + " to " + l.To }, func(l Link) (func() error, error) {
 		undo, err := strike(l)
-		if err != nil {
-			_ = heal() // it cannot fail
-			return nil, fmt.Errorf("%s to %s: %w", l.From, l.To, err)
-		}
-		undos = append(undos, undo)
-	}
-	return heal, nil
+		return func() error { undo(); return nil }, err
+	})
 }

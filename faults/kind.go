@@ -127,6 +127,16 @@ func (k Kind) unknown() Spec {
 	return s
 }
 
+// modeBut makes every mode a separate hazard but the usual one.
+func modeBut(usual string) func(Spec) string {
+	return func(s Spec) string {
+		if s.Mode == usual {
+			return ""
+		}
+		return s.Mode
+	}
+}
+
 // Traits returns the traits of a declared fault; none for an unknown fault.
 func (s Spec) Traits() history.Traits {
 	k, ok := Lookup(s.Fault)

@@ -1,6 +1,7 @@
 package faults
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -233,12 +234,7 @@ func (sc *Schedule) next() (t task, wait time.Duration, any bool) {
 	if len(sc.due) == 0 || !sc.running || sc.ctx.Err() != nil {
 		return task{}, 0, false
 	}
-	slices.SortStableFunc(sc.due, func(a, b task) int {
-		if c := a.planned().Compare(b.planned()); c != 0 {
-			return c
-		}
-		return a.e.id - b.e.id
-	})
+	slices.SortStableFunc(sc.due, func(a, b task) int { return cmp.Or(a.planned().Compare(b.planned()), a.e.id-b.e.id) })
 	t = sc.due[0]
 	if wait = time.Until(t.at); wait <= 0 {
 		sc.due = sc.due[1:]

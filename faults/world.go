@@ -114,6 +114,10 @@ type Topology struct {
 // that a fault strikes all or none. The returned heal undoes them in the same
 // order and continues after errors.
 func each(names []string, strike func(name string) (heal func() error, err error)) (heal func() error, err error) {
+	return eachOf(names, func(name string) string { return name }, strike)
+}
+
+func eachOf[T any](all []T, name func(T) string, strike func(T) (heal func() error, err error)) (heal func() error, err error) {
 	var heals []func() error
 	undo := func() error {
 		var errs []error
@@ -122,10 +126,10 @@ func each(names []string, strike func(name string) (heal func() error, err error
 		}
 		return errors.Join(errs...)
 	}
-	for _, name := range names {
-		h, err := strike(name)
+	for _, one := range all {
+		h, err := strike(one)
 		if err != nil {
-			return nil, errors.Join(fmt.Errorf("%s: %w", name, err), undo())
+			return nil, errors.Join(fmt.Errorf("%s: %w", name(one), err), undo())
 		}
 		if h != nil {
 			heals = append(heals, h)

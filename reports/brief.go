@@ -294,12 +294,11 @@ func propertyWords(all []checker.Property) string {
 
 // made is the provenance of results, in one line.
 func made(res results.Results) string {
-	parts := []string{"holdfast " + res.Version}
-	if m := res.Made; m != nil {
-		parts = append(parts, m.Date, m.Build, m.Go, m.Host)
+	words := "holdfast " + res.Version
+	if when := madeWords(res.Made); when != "" {
+		words += " · " + when
 	}
-	parts = slices.DeleteFunc(parts, func(s string) bool { return s == "" })
-	return cutWords(strings.Join(parts, " · "), 200)
+	return cutWords(words, 200)
 }
 
 // cutWords makes text from outside safe to print, in one line of at most n characters.

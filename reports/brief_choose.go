@@ -21,9 +21,7 @@ func (e *CellError) Error() string { return "no such run: " + english.Clean(e.Ce
 func cellsOf(res results.Results) []string {
 	var all []string
 	for i := range res.Runs {
-		if c := cellOf(&res.Runs[i]); !slices.Contains(all, c) {
-			all = append(all, c)
-		}
+		all = added(all, cellOf(&res.Runs[i]))
 	}
 	return all
 }

@@ -3,6 +3,7 @@ package reports
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/holdfast-go/holdfast/checker"
@@ -34,25 +35,15 @@ type breakage struct {
 func breaks(r *results.Run) bool { return checker.HarmOf(r.Verdicts) != checker.NoHarm }
 
 // atFault reports whether the lock could have kept a promise that it broke.
-func atFault(r *results.Run) bool {
-	for _, v := range r.Verdicts {
-		if v.Faulty() {
-			return true
-		}
-	}
-	return false
-}
+func atFault(r *results.Run) bool { return some(r, checker.Verdict.Faulty) }
 
 func undecided(r *results.Run) bool {
-	if r.Failure != "" || len(r.Verdicts) == 0 {
-		return true
-	}
-	for _, v := range r.Verdicts {
-		if v.Outcome == checker.Unknown {
-			return true
-		}
-	}
-	return false
+	return r.Failure != "" || len(r.Verdicts) == 0 || some(r, func(v checker.Verdict) bool { return v.Outcome == checker.Unknown })
+}
+
+// some reports whether something is true of a verdict of a run.
+func some(r *results.Run, is func(checker.Verdict) bool) bool {
+	return slices.ContainsFunc(slices.Collect(maps.Values(r.Verdicts)), is)
 }
 
 // place is a lock, and a hazard or a scenario.
@@ -73,11 +64,9 @@ func newTally(runs []results.Run, hazard func(scenario string) string) *tally {
 	for i := range runs {
 		r := &runs[i]
 		k, cell, harm := place{r.Column(), hazard(r.Scenario)}, place{r.Column(), r.Scenario}, checker.HarmOf(r.Verdicts)
-		if !slices.Contains(y.played[k], r.Scenario) {
-			y.played[k] = append(y.played[k], r.Scenario)
-		}
-		if harm != checker.NoHarm && !slices.Contains(y.broken[k], r.Scenario) {
-			y.broken[k] = append(y.broken[k], r.Scenario)
+		y.played[k] = added(y.played[k], r.Scenario)
+		if harm != checker.NoHarm {
+			y.broken[k] = added(y.broken[k], r.Scenario)
 		}
 		y.worst[cell] = max(y.worst[cell], harm)
 		y.unknown[k] = y.unknown[k] || undecided(r)

@@ -2,7 +2,6 @@ package reports
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -62,13 +61,9 @@ func claimOf(m *matrix, p checker.Property, lock string) (c claimCell, exception
 			switch v.Outcome {
 			case checker.Violated:
 				bad++
-				if !slices.Contains(violated, english.Name(s)) {
-					violated = append(violated, english.Name(s))
-				}
+				violated = added(violated, english.Name(s))
 			case checker.Unknown:
-				if !slices.Contains(unknown, english.Name(s)) {
-					unknown = append(unknown, english.Name(s))
-				}
+				unknown = added(unknown, english.Name(s))
 			}
 		}
 	}

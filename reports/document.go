@@ -238,16 +238,15 @@ const otherHazards = "scenarios"
 
 // goneWords lists the accepted violations that no run shows any more.
 func (d Document) goneWords() string {
-	if len(d.Results.Gone) == 0 {
-		return ""
-	}
-	return english.Clean(fmt.Sprintf("Accepted, and not seen any more: %s.", strings.Join(d.Results.Gone, ", ")))
+	return listed("Accepted, and not seen any more", d.Results.Gone)
 }
 
 // missingWords lists the missing histories; empty if none is missing.
-func (d Document) missingWords() string {
-	if len(d.Missing) == 0 {
+func (d Document) missingWords() string { return listed("Missing", d.Missing) }
+
+func listed(what string, all []string) string {
+	if len(all) == 0 {
 		return ""
 	}
-	return english.Clean(fmt.Sprintf("Missing: %s.", strings.Join(d.Missing, ", ")))
+	return english.Clean(fmt.Sprintf("%s: %s.", what, strings.Join(all, ", ")))
 }

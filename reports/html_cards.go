@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/internal/english"
@@ -24,9 +25,7 @@ type breakView struct{ How, Class, Under string }
 func (p *pager) hazards() []string {
 	all := slices.Clone(p.d.Hazards)
 	for _, s := range p.m.scenarios {
-		if h := p.hazard(s); !slices.Contains(all, h) {
-			all = append(all, h)
-		}
+		all = added(all, p.hazard(s))
 	}
 	return all
 }
@@ -79,21 +78,18 @@ func (p *pager) costs(lock string) string {
 	if n == nil {
 		return ""
 	}
-	words := ""
+	var parts []string
 	if n.grants > 0 && n.commands > 0 {
-		words = fmt.Sprintf("%.1f requests for each hold", float64(n.commands)/float64(n.grants))
+		parts = append(parts, fmt.Sprintf("%.1f requests for each hold", float64(n.commands)/float64(n.grants)))
 	}
 	if median, ok := n.handoff(); ok && n.roundTrip > 0 {
-		if words != "" {
-			words += ", "
-		}
 		if trips := median / n.roundTrip; trips < 0.05 {
-			words += "hand-off at once"
+			parts = append(parts, "hand-off at once")
 		} else {
-			words += fmt.Sprintf("hand-off in %.1f round trips", trips)
+			parts = append(parts, fmt.Sprintf("hand-off in %.1f round trips", trips))
 		}
 	}
-	return words
+	return strings.Join(parts, ", ")
 }
 
 // tone classifies the answer for the first screen: good, with an argued
@@ -108,10 +104,8 @@ func (p *pager) tone() string {
 		if !r.Passed() {
 			return "attention"
 		}
-		for _, v := range r.Verdicts {
-			if v.Outcome == checker.Violated {
-				tone = "argued"
-			}
+		if some(r, func(v checker.Verdict) bool { return v.Outcome == checker.Violated }) {
+			tone = "argued"
 		}
 	}
 	return tone
@@ -128,12 +122,8 @@ func (p *pager) question() string {
 	var scenarios, locks []string
 	for i := range p.d.Results.Runs {
 		r := &p.d.Results.Runs[i]
-		if !slices.Contains(scenarios, r.Scenario) {
-			scenarios = append(scenarios, r.Scenario)
-		}
-		if !slices.Contains(locks, r.Lock) { // which may have a column for each kind of user
-			locks = append(locks, r.Lock)
-		}
+		scenarios = added(scenarios, r.Scenario)
+		locks = added(locks, r.Lock) // which may have a column for each kind of user
 	}
 	switch {
 	case len(locks) == 0:

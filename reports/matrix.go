@@ -34,12 +34,7 @@ func newMatrix(d Document) *matrix {
 	// with the most locks decides.
 	m := &matrix{locks: longestLockList(d.Results), cells: map[[2]string]*cell{}}
 	at := func(scenario, lock string) *cell {
-		if !slices.Contains(m.scenarios, scenario) {
-			m.scenarios = append(m.scenarios, scenario)
-		}
-		if !slices.Contains(m.locks, lock) {
-			m.locks = append(m.locks, lock)
-		}
+		m.scenarios, m.locks = added(m.scenarios, scenario), added(m.locks, lock)
 		key := [2]string{scenario, lock}
 		if m.cells[key] == nil {
 			m.cells[key] = &cell{scenario: scenario, lock: lock}
@@ -63,6 +58,14 @@ func newMatrix(d Document) *matrix {
 	}
 	slices.SortStableFunc(m.scenarios, func(a, b string) int { return rank[a] - rank[b] })
 	return m
+}
+
+// added is a list with one more item, unless it has that already.
+func added[T comparable](list []T, item T) []T {
+	if slices.Contains(list, item) {
+		return list
+	}
+	return append(list, item)
 }
 
 func longestLockList(res results.Results) []string {

@@ -155,16 +155,10 @@ func textFinding(w *bufio.Writer, f finding) {
 		fmt.Fprintf(w, ", expected %s", f.want)
 	}
 	fmt.Fprintln(w)
-	if f.reason != "" {
-		writeWrapped(w, "    ", f.reason)
-	}
+	writeWrapped(w, "    ", f.reason)
 	writeTail(w, "    ", f.tail)
-	if f.facts != "" {
-		writeWrapped(w, "    ", f.facts)
-	}
-	if also := f.alsoWords(); also != "" {
-		writeWrapped(w, "    ", also)
-	}
+	writeWrapped(w, "    ", f.facts)
+	writeWrapped(w, "    ", f.alsoWords())
 	if f.because != "" && !f.expected {
 		writeWrapped(w, "    ", "expected because: "+f.because)
 	}
@@ -279,11 +273,9 @@ func textVerdicts(w *bufio.Writer, r *results.Run, colour bool) {
 func textReasons(w *bufio.Writer, r *results.Run, p checker.Property) {
 	const indent = "      "
 	v := r.Verdicts[p]
-	if v.Reason != "" {
-		writeWrapped(w, indent, english.Clean(v.Reason))
-	}
-	if facts := verdictFacts(v); facts != "" && v.Outcome != "ok" {
-		writeWrapped(w, indent, facts)
+	writeWrapped(w, indent, english.Clean(v.Reason))
+	if v.Outcome != "ok" {
+		writeWrapped(w, indent, verdictFacts(v))
 	}
 	b := because(r, p)
 	said := r.Matches(p) && strings.Contains(b, strings.TrimSuffix(english.Clean(v.Reason), ".")) // it repeats the verdict's reason
@@ -295,8 +287,12 @@ func textReasons(w *bufio.Writer, r *results.Run, p checker.Property) {
 	}
 }
 
-// writeWrapped breaks text at spaces so that lines stay within [lineWidth].
+// writeWrapped breaks text at spaces so that lines stay within [lineWidth]. It writes nothing
+// for an empty text.
 func writeWrapped(w *bufio.Writer, indent, text string) {
+	if text == "" {
+		return
+	}
 	line := indent
 	for i, word := range strings.Fields(text) {
 		if i > 0 && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > lineWidth {

@@ -47,11 +47,7 @@ func (t *timeline) drawClient(l *lane) {
 		}
 	}
 	for _, x := range t.f.Pauses(l.client) {
-		if t.shown(x.From, x.To) {
-			x1, x2 := t.x(x.From), t.x(x.To)
-			t.rect("paused", x1, l.bar()-2, x2-x1, l.barHeight()+4, fmt.Sprintf("%s is paused from %s, %s", l.label, history.At(x.From), length(x.To-x.From)))
-			t.writeWithin(x1, x2, l.bar()+13, "paused")
-		}
+		t.drawStill(l, x.From, x.To, 2, "paused")
 	}
 	t.drawOps(l)
 	t.drawNotes(l, mine)
@@ -144,7 +140,9 @@ type holding struct {
 // drawServer draws who held the lock on one server, with ticks for renewals
 // and other commands that touched it.
 func (t *timeline) drawServer(l *lane) {
-	t.drawDown(l)
+	for _, d := range t.f.Downs(l.node) {
+		t.drawStill(l, d.From, d.To, 1, "down")
+	}
 	t.drawRoles(l)
 	y, h := l.bar(), l.barHeight()
 	var now holding
@@ -226,21 +224,14 @@ func (t *timeline) drawSaid(l *lane) {
 	}
 }
 
-// drawDown hatches the times in which a server is down.
-func (t *timeline) drawDown(l *lane) {
-	for _, d := range t.f.Downs(l.node) {
-		if !t.shown(d.From, d.To) {
-			continue
-		}
-		x1, x2 := t.x(d.From), t.x(d.To)
-		t.rect("paused", x1, l.bar()-1, x2-x1, l.barHeight()+2, fmt.Sprintf("%s is down from %s, %s", l.label, history.At(d.From), length(d.To-d.From)))
-		t.writeWithin(x1, x2, l.bar()+12, "down")
+// drawStill hatches a time in which a process does nothing, in the height of a bar with a
+// margin. It writes the state of the process into it, in the middle or at the end.
+func (t *timeline) drawStill(l *lane, from, to int64, margin float64, state string) {
+	if !t.shown(from, to) {
+		return
 	}
-}
-
-// writeWithin writes the state of a process into the time that it lasts, in the middle or
-// at the end.
-func (t *timeline) writeWithin(x1, x2, y float64, state string) {
+	x1, x2, y := t.x(from), t.x(to), l.bar()+11+margin
+	t.rect("paused", x1, l.bar()-margin, x2-x1, l.barHeight()+2*margin, fmt.Sprintf("%s is %s from %s, %s", l.label, state, history.At(from), length(to-from)))
 	if w := textWidth(state); x2-x1 > w && !t.write("halo", (x1+x2)/2, y, state) {
 		t.write("halo", x2-w/2, y, state)
 	}

@@ -15,10 +15,7 @@ import (
 // cleanLines is clean, but keeps line breaks, for a story in paragraphs.
 func cleanLines(s string) string {
 	lines := strings.Split(strings.ReplaceAll(s, "\r\n", "\n"), "\n")
-	for i := range lines {
-		lines[i] = english.Clean(lines[i])
-	}
-	return strings.TrimSpace(strings.Join(lines, "\n"))
+	return strings.TrimSpace(strings.Join(english.Words(lines, english.Clean), "\n"))
 }
 
 // word quotes s as one word of a shell command.

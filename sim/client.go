@@ -24,38 +24,32 @@ const readBuffer, writeBuffer = 4 << 10, 16 << 10
 // defaults. It follows the group's primary like a Sentinel client. In a cluster
 // one client serves all groups.
 func (w *World) Client(p *Process, group int) redis.UniversalClient {
-	off := &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
-	if w.opts.Cluster {
-		return redis.NewClusterClient(&redis.ClusterOptions{
-			Addrs:        []string{w.primaryOf(1).addr.String()},
-			ClusterSlots: func(context.Context) ([]redis.ClusterSlot, error) { return w.slotMap(p), nil },
-			Dialer: func(ctx context.Context, _, addr string) (net.Conn, error) {
-				n, err := w.at(addr)
-				if err != nil {
-					return nil, err
-				}
-				return w.dial(ctx, p, n)
-			},
-			PoolSize:                 poolSize,
-			PipelinePoolSize:         poolSize,
-			ReadBufferSize:           readBuffer,
-			WriteBufferSize:          writeBuffer,
-			DisableIdentity:          true,
-			MaintNotificationsConfig: off,
-		})
-	}
-	return redis.NewClient(&redis.Options{
-		Addr: address(group, 0).String(),
-		Dialer: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return w.dial(ctx, p, w.routeOf(p.Name(), group))
-		},
+	o := &redis.UniversalOptions{
 		PoolSize:                 poolSize,
 		PipelinePoolSize:         poolSize,
 		ReadBufferSize:           readBuffer,
 		WriteBufferSize:          writeBuffer,
 		DisableIdentity:          true,
-		MaintNotificationsConfig: off,
-	})
+		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
+	}
+	if !w.opts.Cluster {
+		o.Addrs = []string{address(group, 0).String()}
+		o.Dialer = func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return w.dial(ctx, p, w.routeOf(p.Name(), group))
+		}
+		return redis.NewClient(o.Simple())
+	}
+	o.Addrs = []string{w.primaryOf(1).addr.String()}
+	o.Dialer = func(ctx context.Context, _, addr string) (net.Conn, error) {
+		n, err := w.at(addr)
+		if err != nil {
+			return nil, err
+		}
+		return w.dial(ctx, p, n)
+	}
+	all := o.Cluster()
+	all.ClusterSlots = func(context.Context) ([]redis.ClusterSlot, error) { return w.slotMap(p), nil }
+	return redis.NewClusterClient(all)
 }
 
 // Addresses are the addresses of the primaries of the first groups, for

@@ -76,51 +76,40 @@ func (w *World) Cancel(client string) error {
 }
 
 func (w *World) Attach(l faults.Link, dir stream.Direction, t toxics.Toxic) (detach func(), err error) {
-	if err := w.known(l); err != nil {
-		return nil, err
-	}
-	off := w.link(l.From, l.To).attach(dir, t)
-	return func() {
-		off()
-		w.reroute()
-	}, nil
+	return w.onLink(l, func(l *link) func() {
+		off := l.attach(dir, t)
+		return func() {
+			off()
+			w.reroute()
+		}
+	})
 }
 
 func (w *World) Reset(l faults.Link) error {
-	if err := w.known(l); err != nil {
-		return err
-	}
-	w.link(l.From, l.To).reset()
-	return nil
+	_, err := w.onLink(l, func(l *link) func() { l.reset(); return nil })
+	return err
 }
 
 func (w *World) WithholdRequest(l faults.Link) (release func(), err error) {
-	if err := w.known(l); err != nil {
-		return nil, err
-	}
-	return w.link(l.From, l.To).requests.Withhold(), nil
+	return w.onLink(l, func(l *link) func() { return l.requests.Withhold() })
 }
 
 func (w *World) Refuse(l faults.Link) (allow func(), err error) {
-	if err := w.known(l); err != nil {
-		return nil, err
-	}
-	return w.link(l.From, l.To).refusals.Refuse(), nil
+	return w.onLink(l, func(l *link) func() { return l.refusals.Refuse() })
 }
 
 func (w *World) HalfOpen(l faults.Link, gone string) (tell func(), err error) {
-	if err := w.known(l); err != nil {
-		return nil, err
-	}
-	return w.link(l.From, l.To).halfOpen(gone), nil
+	return w.onLink(l, func(l *link) func() { return l.halfOpen(gone) })
 }
 
-func (w *World) known(l faults.Link) error {
+func (w *World) onLink(l faults.Link, do func(*link) (undo func())) (undo func(), err error) {
 	if w.procs[l.From] == nil && w.nodes[l.From] == nil {
-		return fmt.Errorf("no client or server %q in this world", l.From)
+		return nil, fmt.Errorf("no client or server %q in this world", l.From)
 	}
-	_, err := w.node(l.To)
-	return err
+	if _, err := w.node(l.To); err != nil {
+		return nil, err
+	}
+	return do(w.link(l.From, l.To)), nil
 }
 
 func (w *World) StopNode(name string) error { return w.onServer(name, (*node).stop) }

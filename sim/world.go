@@ -215,9 +215,7 @@ func (w *World) Close() {
 	}
 	for _, name := range w.order {
 		if n := w.nodes[name]; n.isUp() {
-			if err := n.stop(); err != nil {
-				w.fail(err)
-			}
+			w.fail(n.stop())
 		}
 	}
 	for _, l := range w.allLinks() {
@@ -229,6 +227,7 @@ func (w *World) Close() {
 	}
 }
 
+// fail notes what went wrong in the world itself; nil is nothing.
 func (w *World) fail(err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -130,15 +130,14 @@ func checkHistories(c *cobra.Command, args []string, f checkFlags) error {
 
 func badHistoryHint(err error) string {
 	var invalid *history.InvalidError
-	var damaged *suite.DamagedError
 	switch {
 	case errors.As(err, &invalid) && invalid.CutOff:
 		return "its recording was cut off; holdfast check --cut-off judges what there is"
 	case errors.As(err, &invalid):
 		return "a history that is not whole, or of another version, is not judged; play the run again"
-	case errors.As(err, &damaged) && errors.Is(err, io.ErrUnexpectedEOF):
+	case errors.As(err, new(*suite.DamagedError)) && errors.Is(err, io.ErrUnexpectedEOF):
 		return "fetch the file again; or holdfast check --cut-off judges what there is"
-	case errors.As(err, &damaged):
+	case errors.As(err, new(*suite.DamagedError)):
 		return "fetch the file again, or run the scenario again with its seed"
 	case errors.Is(err, fs.ErrNotExist):
 		return "a history is a file such as RUNDIR/histories/SCENARIO/LOCK-seed-1.jsonl"

@@ -75,9 +75,7 @@ holdfast itself; 130 interrupted.`,
   holdfast selftest gallery --format markdown`,
 		RunE: func(c *cobra.Command, args []string) error { return runGallery(c, args, f) },
 	}
-	for _, m := range locks.Mutants() {
-		c.ValidArgs = append(c.ValidArgs, m.Name)
-	}
+	c.ValidArgs = english.Words(locks.Mutants(), func(m gallery.Mutant) string { return m.Name })
 	c.Flags().StringSliceVar(&f.scenarios, "scenario", nil, "scenarios to play, by name or file (default all)")
 	c.Flags().BoolVar(&f.explore, "explore", false, "draw scenarios at random instead of playing those of the catalogue")
 	c.Flags().BoolVar(&f.exhaust, "exhaustive", false, "place every single fault, up to the first find")

@@ -23,18 +23,15 @@ func pick(args []string) ([]suite.Source, error) {
 // notPlayed maps the error of runs before the first one, about their scenarios, their
 // locks, or the directory; nil stays nil.
 func notPlayed(err error) error {
-	var twice *suite.TwiceError
 	var nothing *suite.NothingError
 	var lock *suite.UnknownLockError
 	var adapter *liveplay.AdapterError
-	var dir *suite.DirError
 	var scenario *scenarios.UnknownScenarioError
 	var server *profile.UnknownError
-	var unread *fs.PathError
 	switch {
 	case err == nil:
 		return nil
-	case errors.As(err, &twice):
+	case errors.As(err, new(*suite.TwiceError)):
 		return usage(err.Error())
 	case errors.As(err, &nothing):
 		return usage(err.Error(), nothing.Reasons()...)
@@ -42,13 +39,13 @@ func notPlayed(err error) error {
 		return usage(err.Error(), didYouMean(lock.Name, slices.Concat(lock.Others, playable())), "holdfast list locks shows them all; holdfast list mutants those that are wrong on purpose")
 	case errors.As(err, &adapter):
 		return badInput(err, adapter.Hint)
-	case errors.As(err, &dir):
+	case errors.As(err, new(*suite.DirError)):
 		return badOut(err)
 	case errors.As(err, &server):
 		return usage("--server: "+err.Error(), didYouMean(server.Name, profile.Names()), server.Hint())
 	case errors.As(err, &scenario):
 		return badInput(err, scenario.Hint())
-	case errors.As(err, &unread):
+	case errors.As(err, new(*fs.PathError)):
 		return badInput(err, "a scenario is a built-in name, or a file; holdfast list scenarios shows the names")
 	}
 	return badInput(err)

@@ -216,7 +216,6 @@ func (f shrinkFlags) playNow(ctx context.Context, path string, pool workers.Pool
 // notShrunk is the error of a search without a result.
 func notShrunk(r *shrink.Run, another bool, err error) error {
 	what := fmt.Sprintf("%s with %s, seed %d", r.Scenario.Name, r.Lock, r.Seed)
-	var flaky *shrink.FlakyError
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		return usage("the time was over before anything could be shrunk", "give it more with --time")
@@ -226,7 +225,7 @@ func notShrunk(r *shrink.Run, another bool, err error) error {
 		return badInput(fmt.Errorf("%s does not violate %s any more", what, r.Target), "it was stored by another version of holdfast")
 	case errors.Is(err, shrink.ErrNotViolated):
 		return defect(fmt.Errorf("%s violated %s, and played again it does not", what, r.Target), "holdfast replay RUNDIR compares the histories")
-	case errors.As(err, &flaky):
+	case errors.As(err, new(*shrink.FlakyError)):
 		return defect(fmt.Errorf("%s: %w", what, err), "please report it, with the command and the version")
 	}
 	return defect(err)
@@ -235,11 +234,10 @@ func notShrunk(r *shrink.Run, another bool, err error) error {
 // notReported is the error of a result that Holdfast could not write or describe.
 func notReported(err error) error {
 	var killed *suite.KilledError
-	var output *shrink.OutputError
 	switch {
 	case errors.As(err, &killed):
 		return wasKilled(killed)
-	case errors.As(err, &output):
+	case errors.As(err, new(*shrink.OutputError)):
 		return badInput(err, "choose another file with --out")
 	}
 	return defect(err)

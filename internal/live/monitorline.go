@@ -23,23 +23,14 @@ const fromScript = "lua"
 //	1795268405.463023 [0 127.0.0.1:36924] "set" "k" "a \"b\" \x01"
 func parseMonitor(line string) (monitorLine, error) {
 	wrong := fmt.Errorf("parse a line of MONITOR: %q", line)
-	stamp, rest, ok := strings.Cut(line, " [")
-	if !ok {
-		return monitorLine{}, wrong
-	}
-	origin, rest, ok := strings.Cut(rest, "] ")
-	if !ok {
-		return monitorLine{}, wrong
-	}
-	db, from, ok := strings.Cut(origin, " ")
-	if !ok {
-		return monitorLine{}, wrong
-	}
-	seconds, micros, ok := strings.Cut(stamp, ".")
+	stamp, rest, ok1 := strings.Cut(line, " [")
+	origin, rest, ok2 := strings.Cut(rest, "] ")
+	db, from, ok3 := strings.Cut(origin, " ")
+	seconds, micros, ok4 := strings.Cut(stamp, ".")
 	s, err1 := strconv.ParseInt(seconds, 10, 64)
 	us, err2 := strconv.ParseInt(micros, 10, 64)
-	args, well := unquote(rest)
-	if !ok || err1 != nil || err2 != nil || len(micros) != 6 || !well {
+	args, ok5 := unquote(rest)
+	if !ok1 || !ok2 || !ok3 || !ok4 || !ok5 || err1 != nil || err2 != nil || len(micros) != 6 {
 		return monitorLine{}, wrong
 	}
 	return monitorLine{at: time.Unix(s, us*1000), db: db, from: from, args: args}, nil

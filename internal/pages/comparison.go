@@ -118,11 +118,7 @@ func findings(before, after suite.Dir, a, b results.Results) []Finding {
 	was, is := side(before, a), side(after, b)
 	var all []Finding
 	for f := range is {
-		known := was[f]
-		f.State = "new"
-		if known {
-			f.State = "known"
-		}
+		f.State = map[bool]string{true: "known", false: "new"}[was[f]]
 		all = append(all, f)
 	}
 	for f := range was {

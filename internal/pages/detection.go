@@ -65,10 +65,7 @@ func (g Gallery) HTML(w io.Writer) error {
 		Answer: fmt.Sprintf("%d of %s killed, in %s.", g.Summary.Killed, english.Count(g.Summary.Mutants, "mutant"), english.Count(g.Summary.Runs, "run")),
 		Title:  "What kills each mutant", Note: "In how many scenarios a violated property kills the mutant.", Corner: "mutant",
 	}
-	for _, p := range checker.Properties() {
-		d.Columns = append(d.Columns, string(p.Name))
-	}
-	d.Columns = append(d.Columns, "all")
+	d.Columns = append(english.Words(checker.Properties(), func(p checker.PropertyInfo) string { return string(p.Name) }), "all")
 	for _, m := range g.Mutants {
 		row, all := DetectionRow{Name: m.Name}, Detected{By: len(m.Killers)}
 		for _, p := range checker.Properties() {

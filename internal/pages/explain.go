@@ -125,6 +125,13 @@ func (p *sheet) line(heading, text string) {
 	p.print("\n")
 }
 
+// end writes the last lines of a part: where to read on, and a command of holdfast.
+func (p *sheet) end(source, page, command string) {
+	p.line("source", source)
+	p.line("page", page)
+	p.line("try", "holdfast "+command)
+}
+
 func few(all []string) string {
 	const most = 8
 	if len(all) > most {
@@ -134,13 +141,9 @@ func few(all []string) string {
 }
 
 // scenariosThat names the scenarios of the catalogue of which something is true.
-func scenariosThat(is func(*scenarios.Scenario) bool) (names []string) {
-	for _, s := range scenarios.Catalogue() {
-		if is(s) {
-			names = append(names, s.Name)
-		}
-	}
-	return names
+func scenariosThat(is func(*scenarios.Scenario) bool) []string {
+	some := slices.DeleteFunc(scenarios.Catalogue(), func(s *scenarios.Scenario) bool { return !is(s) })
+	return english.Words(some, func(s *scenarios.Scenario) string { return s.Name })
 }
 
 func lock(p *sheet, word string) {
@@ -167,9 +170,7 @@ func lock(p *sheet, word string) {
 	if strings.HasPrefix(word, "set") {
 		source = "internal/textbook, scenarios/locks/builtin.go"
 	}
-	p.line("source", source)
-	p.line("page", "docs/matrix.md, docs/bench-locks.md")
-	p.line("try", "holdfast run --lock "+word)
+	p.end(source, "docs/matrix.md, docs/bench-locks.md", "run --lock "+word)
 }
 
 func promised(l *locks.Lock) []string {
@@ -184,9 +185,7 @@ func claim(p *sheet, word string) {
 	p.line("says", history.Claims{}.Describe(word))
 	p.line("made by", few(slices.DeleteFunc(locks.Names(), func(name string) bool { return !locks.MustFind(name).Claims.Has(word) })))
 	p.line("needed by", few(scenariosThat(func(s *scenarios.Scenario) bool { return slices.Contains(s.Needs, word) })))
-	p.line("source", "checker/history/claims.go")
-	p.line("page", "docs/test-your-own-lock.md, docs/adapter-protocol.md")
-	p.line("try", "holdfast list claims")
+	p.end("checker/history/claims.go", "docs/test-your-own-lock.md, docs/adapter-protocol.md", "list claims")
 }
 
 // violated states the expected violations, in the order of the properties.
@@ -209,9 +208,7 @@ func mutant(p *sheet, word string) {
 		p.line("made from", m.Of)
 		p.line("mistake", m.Mistake)
 		p.line("shipped by", m.Shipped)
-		p.line("source", "internal/gallery")
-		p.line("page", "docs/gallery.md")
-		p.line("try", "holdfast selftest gallery "+word)
+		p.end("internal/gallery", "docs/gallery.md", "selftest gallery "+word)
 	}
 }
 
@@ -249,9 +246,7 @@ func scenario(p *sheet, word string) {
 		p.line("violates", fmt.Sprintf("%s: %s", what, english.And(breaks[what])))
 	}
 	p.line("keeps all", english.And(holds))
-	p.line("source", fmt.Sprintf("scenarios/catalogue/%s.yaml; holdfast show %s", word, word))
-	p.line("page", "docs/matrix.md, docs/expectations.md")
-	p.line("try", "holdfast run "+word)
+	p.end(fmt.Sprintf("scenarios/catalogue/%s.yaml; holdfast show %s", word, word), "docs/matrix.md, docs/expectations.md", "run "+word)
 }
 
 func fault(p *sheet, word string) {
@@ -277,9 +272,7 @@ func fault(p *sheet, word string) {
 	p.line("comes in", few(scenariosThat(func(s *scenarios.Scenario) bool {
 		return slices.ContainsFunc(s.Faults, func(f faults.Spec) bool { return f.Fault == word })
 	})))
-	p.line("source", "faults")
-	p.line("page", "docs/faults.md")
-	p.line("try", "holdfast explore --lock reentrant --faults "+word)
+	p.end("faults", "docs/faults.md", "explore --lock reentrant --faults "+word)
 }
 
 func property(p *sheet, word string) {
@@ -296,7 +289,5 @@ func property(p *sheet, word string) {
 			return ok && s.Expected(l)[checker.Property(word)].Outcome == checker.Violated
 		})
 	})))
-	p.line("source", "checker/property_"+word+".go")
-	p.line("page", "docs/history.md, docs/judges.md")
-	p.line("try", "holdfast shrink RUNDIR --property "+word)
+	p.end("checker/property_"+word+".go", "docs/history.md, docs/judges.md", "shrink RUNDIR --property "+word)
 }

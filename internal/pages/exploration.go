@@ -176,10 +176,7 @@ func (r Exploration) coverageMap() heatMap {
 		Note: "How often each fault struck a client in which phase of an operation. A fault that names no client strikes all of them.",
 		Legend: []cell{{Text: "12", Class: "n2", Title: "so often; darker is more often"}, {Text: "never", Class: "hole", Title: "a hole: it could have come, and did not"},
 			{Text: "–", Class: "none", Title: "the fault cannot strike in this phase"}}}
-	for _, p := range draw.Phases {
-		m.Columns = append(m.Columns, string(p))
-	}
-	m.Columns = append(m.Columns, "runs")
+	m.Columns = append(english.Words(draw.Phases, func(p draw.Phase) string { return string(p) }), "runs")
 	runs := map[string]int{}
 	for _, s := range r.Strikes {
 		runs[s.Fault] = s.Runs

@@ -111,10 +111,7 @@ func (p Exploration) printCoverage(to *printer) {
 	rows := [][]string{append([]string{"fault"}, phases...)}
 	for _, f := range faults {
 		row := []string{f}
-		for _, phase := range draw.Phases {
-			row = append(row, hits.Mark(f, phase))
-		}
-		rows = append(rows, row)
+		rows = append(rows, append(row, english.Words(draw.Phases, func(p draw.Phase) string { return hits.Mark(f, p) })...))
 	}
 	to.table(search.Table{Rows: rows, From: 1, To: len(rows[0]), Right: true})
 }

@@ -27,10 +27,7 @@ func (r Placement) HTML(w io.Writer) error { return r.page().writeHTML(w) }
 func (r Placement) page() page {
 	t := r.Total()
 	_, leftOut := r.leftOut()
-	what := "single fault"
-	if r.Depth > 1 {
-		what = "pair of faults"
-	}
+	what := map[bool]string{true: "pair of faults", false: "single fault"}[r.Depth > 1]
 	p := page{
 		Kind: "exhaustive placement", Asked: fmt.Sprintf("Which %s, at which moment, makes %s break a promise?", what, r.Lock),
 		Command: r.Command, Version: r.Version, Tone: good, Defects: slices.Concat(r.Defects, r.Audit.Differences),
@@ -215,8 +212,6 @@ func (r Placement) open() []string {
 	if r.IsShard() {
 		all = append(all, fmt.Sprintf("The placements of the other shards: this is shard %d of %d.", r.Shard, r.Of))
 	}
-	for _, what := range r.NotCovered {
-		all = append(all, english.Upper(what)+".")
-	}
+	all = append(all, english.Words(r.NotCovered, func(what string) string { return english.Upper(what) + "." })...)
 	return append(all, "Durations of faults other than: "+strings.Join(r.Durations, "; ")+".")
 }

@@ -5,6 +5,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -43,10 +44,7 @@ func (r Placement) print(to *printer) error {
 
 func (r Placement) sentence() string {
 	t := r.Total()
-	what := "single fault"
-	if r.Depth > 1 {
-		what = "pair of faults"
-	}
+	what := map[bool]string{true: "pair of faults", false: "single fault"}[r.Depth > 1]
 	part := "Every"
 	if r.Interrupted {
 		part = "Interrupted: part of every"
@@ -77,11 +75,8 @@ func (r Placement) counts() [][]string {
 		for _, rule := range rules {
 			numbers = append(numbers, b.NotPlayed[rule.rule])
 		}
-		row := []string{b.Name}
-		for _, n := range append(numbers, b.Outlasted, b.Played, b.NotStruck, b.Unknown, b.Inherent, b.Violated) {
-			row = append(row, fmt.Sprint(n))
-		}
-		rows = append(rows, row)
+		numbers = append(numbers, b.Outlasted, b.Played, b.NotStruck, b.Unknown, b.Inherent, b.Violated)
+		rows = append(rows, append([]string{b.Name}, english.Words(numbers, strconv.Itoa)...))
 	}
 	return rows
 }

@@ -108,15 +108,11 @@ func (r *Replay) notes(m traffic.Message) string {
 
 // hindered is the effect of a toxic on a message, in a word.
 func hindered(toxic string) string {
-	switch toxic {
-	case "Hold":
-		return "held"
-	case "Delay":
-		return "delayed"
-	case "SlowSubscribe": // if it subscribes, or comes behind one that does
-		return "maybe delayed"
+	words := map[string]string{
+		"Hold": "held", "Delay": "delayed",
+		"SlowSubscribe": "maybe delayed", // if it subscribes, or comes behind one that does
 	}
-	return toxic
+	return cmp.Or(words[toxic], toxic)
 }
 
 // by names the faults that began or ended at an instant, "" for none. Virtual

@@ -1,6 +1,7 @@
 package playground
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/holdfast-go/holdfast/checker"
@@ -59,19 +60,10 @@ func (p *plan) survivors() []string {
 }
 
 func violated(verdicts map[checker.Property]checker.Verdict) bool {
-	for _, v := range verdicts {
-		if v.Outcome == checker.Violated {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(slices.Collect(maps.Values(verdicts)), func(v checker.Verdict) bool { return v.Outcome == checker.Violated })
 }
 
 func survives(r results.Run) bool {
-	for _, v := range r.Verdicts {
-		if v.Outcome != checker.OutcomeOK {
-			return false
-		}
-	}
-	return r.Failure == "" && len(r.Verdicts) > 0
+	failed := func(v checker.Verdict) bool { return v.Outcome != checker.OutcomeOK }
+	return r.Failure == "" && len(r.Verdicts) > 0 && !slices.ContainsFunc(slices.Collect(maps.Values(r.Verdicts)), failed)
 }

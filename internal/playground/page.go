@@ -5,6 +5,7 @@ import (
 	"embed"
 	"fmt"
 	"html/template"
+	"slices"
 	"strings"
 
 	"github.com/holdfast-go/holdfast/faults"
@@ -102,11 +103,9 @@ func file(name string) []byte {
 	return text
 }
 
-func locksOf(s *scenarios.Scenario) (names []string) {
-	for _, name := range locks.Names() {
-		if ok, _ := s.Applies(locks.MustFind(name)); ok {
-			names = append(names, name)
-		}
-	}
-	return names
+func locksOf(s *scenarios.Scenario) []string {
+	return slices.DeleteFunc(locks.Names(), func(name string) bool {
+		ok, _ := s.Applies(locks.MustFind(name))
+		return !ok
+	})
 }

@@ -169,10 +169,9 @@ func (h *handler) play(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	text, err := Answer(r.Context(), h.runner, body)
-	var refused *refusedError
 	switch {
 	case r.Context().Err() != nil: // the visitor is gone
-	case errors.As(err, &refused):
+	case errors.As(err, new(*refusedError)):
 		respond(w, http.StatusBadRequest, text)
 	case err != nil:
 		respond(w, http.StatusInternalServerError, text)

@@ -20,11 +20,7 @@ func (r *PlacementRecord) Text(w io.Writer) error { return r.print(w, false) }
 func (r *PlacementRecord) Markdown(w io.Writer) error { return r.print(w, true) }
 
 func (r *PlacementRecord) print(w io.Writer, markdown bool) error {
-	rows := [][]string{{"mutant", "of", "base", "placements", "found by"}}
-	for _, m := range r.Mutants {
-		rows = append(rows, append([]string{m.Name, m.Of}, m.cells()...))
-	}
-	return printMutants(w, markdown, r.Command, rows, 3, r.sentence())
+	return printMutants(w, markdown, r.Command, []string{"mutant", "of", "base", "placements", "found by"}, r.Mutants, 3, r.sentence())
 }
 
 // cells are the base, the number of the placement, and the find.

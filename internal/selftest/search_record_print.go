@@ -14,11 +14,7 @@ func (r *SearchRecord) Text(w io.Writer) error { return r.print(w, false) }
 func (r *SearchRecord) Markdown(w io.Writer) error { return r.print(w, true) }
 
 func (r *SearchRecord) print(w io.Writer, markdown bool) error {
-	rows := [][]string{{"mutant", "of", "trials", "runs", "found by"}}
-	for _, m := range r.Mutants {
-		rows = append(rows, append([]string{m.Name, m.Of}, m.cells()...))
-	}
-	return printMutants(w, markdown, r.Command, rows, 2, r.sentence())
+	return printMutants(w, markdown, r.Command, []string{"mutant", "of", "trials", "runs", "found by"}, r.Mutants, 2, r.sentence())
 }
 
 // cells are the trials with a find, the median, and the find.

@@ -93,9 +93,16 @@ func (a aim) shown(words string) string {
 
 // printMutants writes a table of mutants with a sentence below, as Markdown with the command
 // first. The columns from a number on to the one before the last hold numbers.
-func printMutants(w io.Writer, markdown bool, command string, rows [][]string, numbers int, sentence string) error {
+func printMutants[R interface {
+	mutant() aim
+	cells() []string
+}](w io.Writer, markdown bool, command string, head []string, mutants []R, numbers int, sentence string) error {
 	if markdown {
 		fmt.Fprintf(w, "    %s\n\n", command)
+	}
+	rows := [][]string{head}
+	for _, r := range mutants {
+		rows = append(rows, append([]string{r.mutant().Name, r.mutant().Of}, r.cells()...))
 	}
 	if err := (search.Table{Rows: rows, From: numbers, To: len(rows[0]) - 1}).Write(w, markdown); err != nil {
 		return err

@@ -88,9 +88,7 @@ func (h *hunt) row() mutantRow {
 	for _, c := range h.ordered(h.kills) {
 		m.Killers = append(m.Killers, KillRow{c.scenario, c.property, h.kills[c]})
 	}
-	for _, c := range h.ordered(h.unknown) {
-		m.Unknown = append(m.Unknown, c.String())
-	}
+	m.Unknown = english.Words(h.ordered(h.unknown), killer.String)
 	over := slices.DeleteFunc(slices.Clone(h.trials), func(t *huntTrial) bool { return !t.done() })
 	if len(m.Killers) > 0 {
 		m.Status = killed

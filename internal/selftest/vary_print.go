@@ -54,11 +54,8 @@ func (t *Tally) table() search.Table {
 	sum := tallyRow{Property: "all"}
 	all := [][]string{{"property", "verdicts", "ok", "violated, as expected", "false alarms", "missed", "unknown"}}
 	row := func(r tallyRow) {
-		cells := []string{string(r.Property)}
-		for _, n := range []int{r.Verdicts, r.OK, r.Violated, r.FalseAlarms, r.Missed, r.Unknown} {
-			cells = append(cells, strconv.Itoa(n))
-		}
-		all = append(all, cells)
+		counts := []int{r.Verdicts, r.OK, r.Violated, r.FalseAlarms, r.Missed, r.Unknown}
+		all = append(all, append([]string{string(r.Property)}, english.Words(counts, strconv.Itoa)...))
 	}
 	for _, r := range t.Property {
 		row(r)

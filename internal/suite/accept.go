@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/checker/history"
+	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/internal/input"
 	"github.com/holdfast-go/holdfast/reports/results"
 	"github.com/holdfast-go/holdfast/scenarios/locks"
@@ -95,7 +97,6 @@ func (l Accepted) Accepts(r results.Run) bool {
 // the list that no run shows and some run must. It changes res, and undoes what
 // another list has marked.
 func (l Accepted) Apply(res *results.Results) {
-	res.Gone = nil
 	for i := range res.Runs {
 		r := &res.Runs[i]
 		marked := len(r.Accepted) > 0
@@ -123,27 +124,16 @@ func (l Accepted) Apply(res *results.Results) {
 			}
 		}
 	}
-	for _, v := range Gone(l.Accepted, res.Runs) {
-		res.Gone = append(res.Gone, v.String())
-	}
+	res.Gone = english.Words(Gone(l.Accepted, res.Runs), locks.Known.String)
 	res.Summary = results.Summarize(res.Runs)
 }
 
 // Gone returns the known violations that no run shows and some run must.
 func Gone(list []locks.Known, runs []results.Run) []locks.Known {
 	return slices.DeleteFunc(slices.Clone(list), func(k locks.Known) bool {
-		return !k.Required() || slices.ContainsFunc(runs, func(r results.Run) bool { return shows(r, k) })
+		return !k.Required() || slices.ContainsFunc(runs, func(r results.Run) bool {
+			shown := func(p checker.Property) bool { return k.Matches(p, r.Verdicts[p]) }
+			return k.Of(r.Scenario, r.Column()) && slices.ContainsFunc(slices.Collect(maps.Keys(r.Verdicts)), shown)
+		})
 	})
-}
-
-func shows(r results.Run, k locks.Known) bool {
-	if !k.Of(r.Scenario, r.Column()) {
-		return false
-	}
-	for p, v := range r.Verdicts {
-		if k.Matches(p, v) {
-			return true
-		}
-	}
-	return false
 }

@@ -114,12 +114,11 @@ func Decode(name string, size int64, decode func(io.Reader) (*history.History, e
 		src = unpacked
 	}
 	h, err := decode(partly{src, all, size})
-	var invalid *history.InvalidError
 	var damaged *DamagedError
 	switch {
 	case err == nil:
 		return h, nil
-	case errors.As(err, &invalid):
+	case errors.As(err, new(*history.InvalidError)):
 		return nil, fmt.Errorf("%s: %w", name, err)
 	case errors.As(err, &damaged):
 		return nil, fmt.Errorf("%s: %w", name, damaged)

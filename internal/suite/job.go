@@ -72,7 +72,10 @@ type Guard func(run func())
 // identity already.
 type player func(j Job, a Answer, g Guard) Answer
 
-var kinds = map[string]player{"": playRun}
+var kinds = map[string]player{"": func(j Job, a Answer, g Guard) Answer {
+	a.Play(j, g, j.Simulate)
+	return a
+}}
 
 // RegisterKind registers a kind of job in every worker process of a program.
 // Packages call it in init.
@@ -86,12 +89,6 @@ func PlayJob(j Job, g Guard) Answer {
 		return a
 	}
 	return play(j, a, g)
-}
-
-// playRun plays, judges and stores one run.
-func playRun(j Job, a Answer, g Guard) Answer {
-	a.Play(j, g, j.Simulate)
-	return a
 }
 
 // Simulate is the player for [Answer.Play] that plays in virtual time, with the seed of
@@ -206,9 +203,8 @@ func (j Job) Load() (*scenarios.Scenario, error) {
 
 // Took notes what went wrong with a run.
 func (a *Answer) Took(err error) {
-	var unkept *StoreError
 	switch {
-	case errors.As(err, &unkept):
+	case errors.As(err, new(*StoreError)):
 		a.Output = err.Error()
 	case err != nil:
 		a.Defect = err.Error()

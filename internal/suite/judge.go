@@ -38,8 +38,7 @@ func Judge(r *results.Run, s *scenarios.Scenario, l *locks.Lock, h *history.Hist
 	judged, err := checker.Judge(h, checker.Options{})
 	r.Verdicts = judged.Verdicts
 	expect(r, s, l)
-	var disagreement *checker.DisagreementError
-	if err != nil && !errors.As(err, &disagreement) {
+	if err != nil && !errors.As(err, new(*checker.DisagreementError)) {
 		return fmt.Errorf("the recorded history is invalid: %w", err)
 	}
 	return err

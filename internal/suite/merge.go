@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-go/holdfast/internal/disk"
+	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/reports/results"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/scenarios/locks"
@@ -221,9 +222,7 @@ func place(list []string, name string) int {
 // Create makes the run directory for a part, as [Create] does.
 func (p Part) Create(path string) (Dir, error) {
 	plan := p.Results
-	for _, r := range p.Results.Runs {
-		plan.Pending = append(plan.Pending, historyOf(r))
-	}
+	plan.Pending = append(plan.Pending, english.Words(p.Results.Runs, historyOf)...)
 	return Create(path, plan)
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-go/holdfast/checker/history"
+	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/internal/redis/profile"
 	"github.com/holdfast-go/holdfast/reports/results"
 	"github.com/holdfast-go/holdfast/scenarios"
@@ -112,10 +113,8 @@ func NewPlan(ctx context.Context, o Options) (Plan, error) {
 		return Plan{}, err
 	}
 	o.Seed, o.Seeds, o.Users = max(o.Seed, 1), max(o.Seeds, 1), cmp.Or(o.Users, BothUsers)
-	var named []string // the scenarios that the options name; none stands for all
-	for _, s := range list[:min(len(o.Scenarios), len(list))] {
-		named = append(named, s.Scenario.Name)
-	}
+	// The scenarios that the options name; none stands for all.
+	named := english.Words(list[:min(len(o.Scenarios), len(list))], func(s Source) string { return s.Scenario.Name })
 	o.Accepted = o.Accepted.Of(named, o.Locks, o.Users)
 	for i, l := range found {
 		if found[i], err = l.On(o.Server); err != nil {

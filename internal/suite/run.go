@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/internal/version"
 	"github.com/holdfast-go/holdfast/reports/results"
 )
@@ -95,15 +96,12 @@ func (p Plan) begin() (Dir, error) {
 
 // results are those of a plan after an outcome.
 func (p Plan) results(o Outcome) results.Results {
-	res := results.Results{
+	return results.Results{
 		Schema: results.Schema, Version: version.Holdfast, Command: p.Command, Made: p.Made,
 		Runs: o.Runs, Skipped: append(p.Skipped, o.Skipped...), Summary: results.Summarize(o.Runs),
+		Interrupted: o.Stopped || len(o.Left) > 0,
+		Pending:     english.Words(o.Left, func(j Job) string { return HistoryPath(j.Scenario, j.Lock, j.Seed, j.User) }),
 	}
-	for _, j := range o.Left {
-		res.Pending = append(res.Pending, HistoryPath(j.Scenario, j.Lock, j.Seed, j.User))
-	}
-	res.Interrupted = o.Stopped || len(o.Left) > 0
-	return res
 }
 
 func (p Plan) write(dir Dir, res results.Results) error {

@@ -1,6 +1,7 @@
 package suite
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -115,10 +116,7 @@ func (w Sim) Play(ctx context.Context, jobs []Job, _ Dir) Outcome {
 		again.ID, again.History, again.Path, again.Judge = first+i, "", "", false // only its hash counts
 		jobs = append(jobs, again)
 	}
-	runner := w.Runner
-	if runner == nil {
-		runner = Here{}
-	}
+	runner := cmp.Or[Runner](w.Runner, Here{})
 	progress := w.Progress.Begin(len(jobs))
 	defer progress.Done()
 	answers := make([]*Answer, 2*first)

@@ -153,11 +153,7 @@ func (c *queue) flush(stub *toxics.ToxicStub, timeout time.Duration) bool {
 		}
 	}
 	for _, item := range c.items {
-		if item.chunk == nil {
-			stub.Close()
-			return false
-		}
-		if err := stub.WriteOutput(item.chunk, timeout); err != nil {
+		if item.chunk == nil || stub.WriteOutput(item.chunk, timeout) != nil {
 			stub.Close()
 			return false
 		}

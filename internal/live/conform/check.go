@@ -60,6 +60,12 @@ func possible(err error) {
 	}
 }
 
+// got is [possible] for a value.
+func got[T any](v T, err error) T {
+	possible(err)
+	return v
+}
+
 func (s *stage) one(c check) (r Result) {
 	r = Result{Check: c.name, Status: OK, Contract: c.contract}
 	if claim := c.lacking(s.lock); claim != "" {
@@ -108,9 +114,7 @@ func (s *stage) lockName(c check) string {
 
 func (t *trial) dismiss() {
 	for _, p := range t.extras {
-		if err := p.Kill(); err != nil {
-			t.blame(err)
-		}
+		t.blame(p.Kill())
 	}
 }
 

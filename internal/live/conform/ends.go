@@ -13,15 +13,13 @@ const asleep = 200 * time.Millisecond
 
 func tryPause(t *trial) {
 	p := t.second()
-	t.take(p, "1", nil)
-	t.giveBack(p, "1")
+	t.turn(p, "1")
 	possible(p.Pause())
 	r := t.send(p, message{"do": "identity", "thread": "1"})
 	time.Sleep(asleep)
 	possible(p.Resume())
 	t.soon(r)
-	t.take(p, "1", nil)
-	t.giveBack(p, "1")
+	t.turn(p, "1")
 }
 
 // tryCloses closes the lock while one thread holds it and another waits.
@@ -61,26 +59,18 @@ func tryEndOfInput(t *trial) {
 
 func tryAddresses(t *trial) {
 	p := t.first()
-	t.take(p, "1", nil)
-	t.giveBack(p, "1")
+	t.turn(p, "1")
 	given := slices.AppendSeq(slices.Clone(p.access.Primaries), maps.Values(p.access.Map))
-	for _, addr := range t.connected(p) {
+	for _, addr := range got(p.Remotes()) {
 		if !slices.Contains(given, addr) {
 			t.fail("it is connected to %s; it was given %v", addr, given)
 		}
 	}
 }
 
-func (t *trial) connected(p *player) []string {
-	to, err := p.Remotes()
-	possible(err)
-	return to
-}
-
 func tryFinish(t *trial) {
 	p := t.first()
-	t.take(p, "1", nil)
-	t.giveBack(p, "1")
+	t.turn(p, "1")
 	a := t.ask(p, message{"do": "finish"})
 	switch {
 	case !a.OK:
@@ -118,10 +108,8 @@ func (t *trial) cleared() {
 	key := t.lock.KeyOf(t.name)
 	var left string
 	t.eventually(t.opts.Patience, "when everybody has let go, a server keeps a key that is not one of \"keeps\": ", func() bool {
-		keys, err := t.world.Keys(t.ctx)
-		possible(err)
 		left = ""
-		for _, k := range keys {
+		for _, k := range got(t.world.Keys(t.ctx)) {
 			ends := k.Name != key && k.TTL > 0 && k.TTL <= bookkeeping
 			if strings.Contains(k.Name, t.name) && !ends && !t.lock.MayStay(t.name, k.Name) {
 				left = k.Name

@@ -1,6 +1,7 @@
 package conform
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -99,14 +100,9 @@ func (k kept) unreadable(how locks.Holder, identity string) string {
 }
 
 func (t *trial) names() string {
-	keys, err := t.world.Keys(t.ctx)
-	possible(err)
 	text := ""
-	for _, k := range keys {
+	for _, k := range got(t.world.Keys(t.ctx)) {
 		text += fmt.Sprintf(" %q", k.Name)
 	}
-	if text == "" {
-		return " none"
-	}
-	return text
+	return cmp.Or(text, " none")
 }

@@ -4,8 +4,7 @@ import "encoding/json"
 
 func tryAcquire(t *trial) {
 	for _, p := range []*player{t.first(), t.second()} {
-		t.take(p, "1", nil)
-		t.giveBack(p, "1")
+		t.turn(p, "1")
 	}
 }
 
@@ -35,8 +34,7 @@ func tryBusy(t *trial) {
 	t.take(t.first(), "1", nil)
 	t.refused(t.second(), "1")
 	t.giveBack(t.first(), "1")
-	t.take(t.second(), "1", nil)
-	t.giveBack(t.second(), "1")
+	t.turn(t.second(), "1")
 }
 
 func tryOwners(t *trial) {
@@ -51,11 +49,9 @@ func tryOwners(t *trial) {
 
 func tryNotHeld(t *trial) {
 	a, b := t.first(), t.second()
-	t.take(b, "2", nil) // who has never held a lock does not release it
-	t.giveBack(b, "2")
+	t.turn(b, "2")         // who has never held a lock does not release it
 	t.holdsNothing(b, "2") // before anybody has it: a lock may free what is another's
-	t.take(a, "1", nil)
-	t.giveBack(a, "1")
+	t.turn(a, "1")
 	t.holdsNothing(a, "1")
 }
 
@@ -169,8 +165,7 @@ func tryReentrant(t *trial) {
 	}
 	t.refused(b, "1")
 	t.giveBack(a, "1")
-	t.take(b, "1", nil)
-	t.giveBack(b, "1")
+	t.turn(b, "1")
 }
 
 func tryFencing(t *trial) {

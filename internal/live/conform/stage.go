@@ -76,7 +76,7 @@ func (s *stage) hopeless() string {
 	return s.why
 }
 
-// blame notes what went wrong on this side.
+// blame notes what went wrong on this side; nil is nothing.
 func (s *stage) blame(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -88,9 +88,7 @@ func (t *trial) start() *player {
 	t.cast++
 	number := t.cast
 	t.mu.Unlock()
-	p, err := t.enter(number)
-	possible(err)
-	return p
+	return got(t.enter(number))
 }
 
 func (s *stage) enter(number int) (p *player, err error) {
@@ -178,9 +176,7 @@ func (s *stage) sound(r Result) Result {
 func (s *stage) leave() {
 	for i, p := range s.shared {
 		if p != nil {
-			if err := p.Kill(); err != nil {
-				s.blame(err)
-			}
+			s.blame(p.Kill())
 			s.shared[i] = nil
 		}
 	}

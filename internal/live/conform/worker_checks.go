@@ -49,7 +49,7 @@ func (t *trial) describe() []locks.Description {
 	case err != nil:
 		t.fail("%v", err)
 	}
-	if to := t.connected(p); len(to) > 0 {
+	if to := got(p.Remotes()); len(to) > 0 {
 		t.fail("asked for nothing but to describe, it is connected to %v", to)
 	}
 	return locks

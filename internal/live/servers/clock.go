@@ -75,10 +75,7 @@ func (c *clock) write(s span) error {
 	put(0, c.generation-1)
 	put(8, uint64(s.base), uint64(s.offset), math.Float64bits(s.rate))
 	put(0, c.generation)
-	if err != nil {
-		return fmt.Errorf("set a clock: %w", err)
-	}
-	return nil
+	return failed(err, "set a clock")
 }
 
 // set moves the clock and lets it run at rate from now on.

@@ -171,10 +171,7 @@ func (s *Servers) FlushScripts(name string) error {
 	if err != nil {
 		return err
 	}
-	if err := srv.Client().ScriptFlush(s.ctx).Err(); err != nil {
-		return srv.wrong(fmt.Errorf("flush its scripts: %w", err))
-	}
-	return nil
+	return srv.wrong(failed(srv.Client().ScriptFlush(s.ctx).Err(), "flush its scripts"))
 }
 
 // asClient logs clients in as a user of their own. It has no password, so any will do.
@@ -220,10 +217,7 @@ func (s *Servers) setting(name string, change, back []any) (undo func() error, e
 		return nil, err
 	}
 	set := func(command []any) error {
-		if err := srv.Client().Do(s.ctx, command...).Err(); err != nil {
-			return srv.wrong(fmt.Errorf("%s %s: %w", command[0], command[1], err))
-		}
-		return nil
+		return srv.wrong(failed(srv.Client().Do(s.ctx, command...).Err(), "%s %s", command[0], command[1]))
 	}
 	return func() error { return set(back) }, set(change)
 }

@@ -158,10 +158,7 @@ func (s *Servers) Prefer(replica string) error {
 	if err == nil && s.opts.Sentinel && s.opts.Replicas > 1 { // one has no rival
 		err = s.prefer(s.ctx, to, old)
 	}
-	if err != nil {
-		return fmt.Errorf("prefer %s: %w", replica, err)
-	}
-	return nil
+	return failed(err, "prefer %s", replica)
 }
 
 // Promote makes a replica the primary of its group, and returns when the Sentinels
@@ -218,10 +215,7 @@ func (s *Servers) HandOver(replica string) error {
 	if err != nil {
 		return err
 	}
-	if err := s.handOver(s.ctx, to, old); err != nil {
-		return fmt.Errorf("hand over to %s: %w", replica, err)
-	}
-	return nil
+	return failed(s.handOver(s.ctx, to, old), "hand over to %s", replica)
 }
 
 func (s *Servers) handOver(ctx context.Context, to, old *Server) error {
@@ -274,10 +268,7 @@ func (s *Servers) Follow(name string) error {
 		return err
 	}
 	s.heal(name)
-	if err := s.awaitFollower(node); err != nil {
-		return fmt.Errorf("let %s follow: %w", name, err)
-	}
-	return nil
+	return failed(s.awaitFollower(node), "let %s follow", name)
 }
 
 func (s *Servers) awaitFollower(node *Server) error {

@@ -41,17 +41,10 @@ const (
 // hurry makes a Sentinel work faster. One that is too old for the setting still
 // works, but later.
 func (srv *Server) hurry(ctx context.Context, p pace) {
-	args := []any{"sentinel", "debug"}
-	for _, x := range []struct {
-		name string
-		is   time.Duration
-	}{
-		{"info-period", p.info}, {"publish-period", p.publish}, {"ping-period", sentinelPing},
-		{"ask-period", sentinelAsk}, {"election-timeout", sentinelElection}, {"tilt-period", sentinelTilt},
-	} {
-		args = append(args, x.name, x.is.Milliseconds())
-	}
-	_ = srv.Client().Do(ctx, args...).Err()
+	_ = srv.Client().Do(ctx, "sentinel", "debug",
+		"info-period", p.info.Milliseconds(), "publish-period", p.publish.Milliseconds(), "ping-period", sentinelPing.Milliseconds(),
+		"ask-period", sentinelAsk.Milliseconds(), "election-timeout", sentinelElection.Milliseconds(), "tilt-period", sentinelTilt.Milliseconds(),
+	).Err()
 }
 
 type view struct {

@@ -74,9 +74,16 @@ func (e *ServerError) Error() string {
 
 func (e *ServerError) Unwrap() error { return e.Err }
 
+// failed says what an error ended; nil stays nil.
+func failed(err error, format string, args ...any) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", fmt.Sprintf(format, args...), err)
+}
+
 func (srv *Server) wrong(err error) error {
-	var inner *ServerError
-	if err == nil || errors.As(err, &inner) {
+	if err == nil || errors.As(err, new(*ServerError)) {
 		return err
 	}
 	if srv.external != nil {
@@ -121,9 +128,7 @@ func (srv *Server) addr() string {
 	if srv.external != nil {
 		return srv.external.addr
 	}
-	srv.mu.Lock()
-	defer srv.mu.Unlock()
-	return loopback(srv.port)
+	return srv.at(&srv.port)
 }
 
 // openAddr is the address for clients, or "" right after the start, before an observer is
@@ -135,16 +140,14 @@ func (srv *Server) openAddr() string {
 	return srv.addr()
 }
 
-func (srv *Server) busAddr() string {
-	srv.mu.Lock()
-	defer srv.mu.Unlock()
-	return loopback(srv.bus)
-}
+func (srv *Server) busAddr() string   { return srv.at(&srv.bus) }
+func (srv *Server) peer2Addr() string { return srv.at(&srv.bus2) }
 
-func (srv *Server) peer2Addr() string {
+// at is the address of one of the server's ports.
+func (srv *Server) at(port *int) string {
 	srv.mu.Lock()
 	defer srv.mu.Unlock()
-	return loopback(srv.bus2)
+	return loopback(*port)
 }
 
 // attempts is the number of ports that a server tries, because others may take one
@@ -194,10 +197,8 @@ func (srv *Server) configure() error {
 	if srv.world.bundled() != nil {
 		return nil
 	}
-	if err := os.WriteFile(filepath.Join(srv.dir, confName), []byte(srv.config()), 0o600); err != nil {
-		return fmt.Errorf("write the configuration of %s: %w", srv.Name, err)
-	}
-	return nil
+	err := os.WriteFile(filepath.Join(srv.dir, confName), []byte(srv.config()), 0o600)
+	return failed(err, "write the configuration of %s", srv.Name)
 }
 
 // start starts the process and returns when it answers.

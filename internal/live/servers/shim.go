@@ -36,10 +36,7 @@ func placeShim(dir string) error {
 		}
 		compiled.object = b
 	}
-	if err := os.WriteFile(filepath.Join(dir, shimName), compiled.object, 0o600); err != nil {
-		return fmt.Errorf("write the clock shim: %w", err)
-	}
-	return nil
+	return failed(os.WriteFile(filepath.Join(dir, shimName), compiled.object, 0o600), "write the clock shim")
 }
 
 func compileShim(dir string) ([]byte, error) {

@@ -28,10 +28,7 @@ func (r Results) Whole() bool { return !r.Interrupted }
 
 func (r Results) Flaws() []string {
 	flaws := slices.Clone(r.Defects)
-	for _, d := range r.Audit.Differences {
-		flaws = append(flaws, "the audit found a difference: "+d)
-	}
-	return flaws
+	return append(flaws, english.Words(r.Audit.Differences, func(d string) string { return "the audit found a difference: " + d })...)
 }
 
 func (r Results) Exceeds(longer Results) string {

@@ -11,6 +11,10 @@ import (
 	"github.com/holdfast-go/holdfast/scenarios"
 )
 
+func changedClient(s *scenarios.Scenario, name string, change func(*scenarios.Override)) *scenarios.Scenario {
+	return changed(s, func(c *scenarios.Scenario) { search.Override(c, name, change) })
+}
+
 // fewerClients leaves clients out, some or one; at least one stays. Where
 // clients start one after the other, those that remain start as before, or
 // else earlier.
@@ -30,10 +34,8 @@ func fewerClients(s *scenarios.Scenario) (all []*scenarios.Scenario) {
 func sharedWork(s *scenarios.Scenario) (all []*scenarios.Scenario) {
 	for out := s.Topology.Clients; out >= 1; out-- {
 		for n := 1; n < s.Topology.Clients; n++ {
-			all = append(all, changed(without(s, out-1, out), func(c *scenarios.Scenario) {
-				holds := holdsOf(c, n) + 1
-				search.Override(c, party.Client(n), func(o *scenarios.Override) { o.Holds = &holds })
-			}))
+			left := without(s, out-1, out)
+			all = append(all, changedClient(left, party.Client(n), func(o *scenarios.Override) { o.Holds = new(holdsOf(left, n) + 1) }))
 		}
 	}
 	return all
@@ -48,9 +50,7 @@ func laterStarts(s *scenarios.Scenario) (all []*scenarios.Scenario) {
 		began := *said.Override[party.Client(out)].Start
 		worked := began + faults.Duration(holdsOf(s, out))*either(gone.Think, s.Workload.Think)
 		for n := 1; n < s.Topology.Clients; n++ {
-			all = append(all, changed(without(said, out-1, out), func(c *scenarios.Scenario) {
-				search.Override(c, party.Client(n), func(o *scenarios.Override) { o.Start = &worked })
-			}))
+			all = append(all, changedClient(without(said, out-1, out), party.Client(n), func(o *scenarios.Override) { o.Start = &worked }))
 		}
 	}
 	return all
@@ -134,9 +134,7 @@ func fewerHolds(s *scenarios.Scenario) (all []*scenarios.Scenario) {
 	for i := range s.Topology.Clients {
 		name := party.Client(i + 1)
 		for _, n := range fewer(holdsOf(s, i+1)) {
-			all = append(all, changed(s, func(c *scenarios.Scenario) {
-				search.Override(c, name, func(o *scenarios.Override) { o.Holds = &n })
-			}))
+			all = append(all, changedClient(s, name, func(o *scenarios.Override) { o.Holds = &n }))
 		}
 	}
 	return all
@@ -193,9 +191,7 @@ func fewerOverrides(s *scenarios.Scenario) (all []*scenarios.Scenario) {
 	}
 	for _, name := range names {
 		for _, f := range overridable {
-			all = append(all, changed(s, func(c *scenarios.Scenario) {
-				search.Override(c, name, func(o *scenarios.Override) { f.clear(o) })
-			}))
+			all = append(all, changedClient(s, name, func(o *scenarios.Override) { f.clear(o) }))
 		}
 	}
 	return all

@@ -117,11 +117,7 @@ func (r *Run) playAll(ctx context.Context, left Result) ([]Played, error) {
 	}
 	var all []Played
 	for _, lock := range locks.Names() {
-		l, err := locks.Find(lock)
-		if err != nil {
-			return nil, err
-		}
-		if ok, _ := left.Scenario.Applies(l); !ok {
+		if ok, _ := left.Scenario.Applies(locks.MustFind(lock)); !ok {
 			continue
 		}
 		outcomes, err := r.play(ctx, lock, []Candidate{{Source: src, Seed: left.Seed}})

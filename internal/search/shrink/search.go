@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/holdfast-go/holdfast/checker"
 	"github.com/holdfast-go/holdfast/scenarios"
@@ -42,11 +43,7 @@ func (f *reduction) confirm(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	all := make([]Candidate, confirmations)
-	for i := range all {
-		all[i] = Candidate{src, f.seed}
-	}
-	outcomes, err := f.playAll(ctx, all)
+	outcomes, err := f.playAll(ctx, slices.Repeat([]Candidate{{src, f.seed}}, confirmations))
 	if err != nil {
 		return err
 	}

@@ -88,9 +88,7 @@ func undecided(verdicts map[checker.Property]checker.Verdict) string {
 func expectOf(group []Played) scenarios.Expect {
 	first := group[0]
 	e := scenarios.Expect{Verdicts: notOK(first.Verdicts)}
-	for _, p := range group {
-		e.Locks = append(e.Locks, p.Lock)
-	}
+	e.Locks = english.Words(group, func(p Played) string { return p.Lock })
 	var reasons []string
 	for _, p := range checker.Properties() {
 		v := first.Verdicts[p.Name]
@@ -150,9 +148,7 @@ func titleOf(s *scenarios.Scenario, f Finding) string {
 
 func storyOf(s *scenarios.Scenario, f Finding) string {
 	parts := []string{workOf(s)}
-	for _, spec := range s.Faults {
-		parts = append(parts, faultWords(spec))
-	}
+	parts = append(parts, english.Words(s.Faults, faultWords)...)
 	parts = append(parts, fmt.Sprintf("What was seen with %s and seed %d: %s", f.Lock, f.Seed,
 		sentence(cmp.Or(f.Reason, broken(f.Target.Property)))))
 	if f.From != "" {
@@ -218,7 +214,7 @@ func faultWords(f faults.Spec) string {
 	}
 	text += " " + f.When()
 	for _, p := range []struct{ name, is string }{
-		{"by", plain(f.By)}, {"jitter", plain(f.Jitter)}, {"rate", number(f.Rate)},
+		{"by", said(f.By)}, {"jitter", said(f.Jitter)}, {"rate", said(f.Rate)},
 		{"data", f.Data}, {"direction", f.Direction}, {"to", f.To}, {"mode", f.Mode},
 	} {
 		if p.is != "" {
@@ -231,18 +227,12 @@ func faultWords(f faults.Spec) string {
 	return text + "."
 }
 
-func number(x float64) string {
-	if x == 0 {
+// said is a number in words, "" for 0.
+func said[N faults.Duration | float64](n N) string {
+	if n == 0 {
 		return ""
 	}
-	return fmt.Sprint(x)
-}
-
-func plain(d faults.Duration) string {
-	if d == 0 {
-		return ""
-	}
-	return d.String()
+	return fmt.Sprint(n)
 }
 
 // sentence ends with a full stop, on one line.

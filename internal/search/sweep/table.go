@@ -48,9 +48,7 @@ func (r *Result) Sentences() []string {
 	} else if len(r.Points) > 1 && len(r.Boundaries) == 0 && !r.plan.random() && r.everywhere() {
 		all = append(all, "there are overlaps at every value that was played: they begin beyond these, or have no such boundary")
 	}
-	for _, b := range r.Boundaries {
-		all = append(all, r.plan.boundaryWords(b))
-	}
+	all = append(all, english.Words(r.Boundaries, r.plan.boundaryWords)...)
 	if r.IsShard() {
 		all = append(all, fmt.Sprintf("this is shard %d of %d", r.Shard, r.Of))
 	}

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"path"
@@ -11,6 +12,7 @@ import (
 	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/faults"
 	"github.com/holdfast-go/holdfast/internal/disk"
+	"github.com/holdfast-go/holdfast/internal/english"
 	"github.com/holdfast-go/holdfast/internal/search"
 	"github.com/holdfast-go/holdfast/internal/suite"
 	"github.com/holdfast-go/holdfast/reports"
@@ -42,11 +44,14 @@ func DocumentOf(d suite.Dir, res results.Results, edited ...string) reports.Docu
 		}
 		return Identity(s, h, r.Verdicts, p)
 	}
+	played := english.Words(res.Runs, func(r results.Run) string { return r.Scenario })
+	listed := slices.DeleteFunc(scenarios.Names(), func(name string) bool { return !slices.Contains(played, name) })
 	seen := map[string]bool{}
-	about := func(name string) {
+	for _, name := range append(listed, played...) {
 		if seen[name] {
-			return
+			continue
 		}
+		seen[name] = true
 		if s, err := scenarios.Load(d.File("scenarios", name+".yaml")); err == nil {
 			hazard := faults.FamilyOf(s.Faults)
 			doc.About = append(doc.About, reports.About{
@@ -54,19 +59,6 @@ func DocumentOf(d suite.Dir, res results.Results, edited ...string) reports.Docu
 				RoundTrip: roundTrip(s),
 			})
 		}
-		seen[name] = true
-	}
-	inRun := map[string]bool{}
-	for _, r := range res.Runs {
-		inRun[r.Scenario] = true
-	}
-	for _, name := range scenarios.Names() {
-		if inRun[name] {
-			about(name)
-		}
-	}
-	for _, r := range res.Runs {
-		about(r.Scenario)
 	}
 	return doc
 }
@@ -91,10 +83,7 @@ func Identity(s *scenarios.Scenario, h *history.History, verdicts map[checker.Pr
 
 // roundTrip is the assumed latency of a request and its reply, in ms.
 func roundTrip(s *scenarios.Scenario) float64 {
-	l := s.Topology.Latency
-	if l == (scenarios.Latency{}) {
-		l = scenarios.DefaultLatency
-	}
+	l := cmp.Or(s.Topology.Latency, scenarios.DefaultLatency)
 	return float64(time.Duration(l.Min)+time.Duration(l.Max)) / float64(time.Millisecond)
 }
 

@@ -188,15 +188,15 @@ func startWorker(exe string, env []string) (*worker, error) {
 	cmd.WaitDelay = 2 * time.Second // whatever else holds its streams
 	w := &worker{cmd: cmd, lines: make(chan suite.Answer), stderr: &tail{max: 64 << 10}}
 	cmd.Stderr = w.stderr
+	var stdout io.Reader
 	var err error
-	if w.stdin, err = cmd.StdinPipe(); err != nil {
-		return nil, fmt.Errorf("start worker: %w", err)
+	if w.stdin, err = cmd.StdinPipe(); err == nil {
+		stdout, err = cmd.StdoutPipe()
 	}
-	stdout, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
 	if err != nil {
-		return nil, fmt.Errorf("start worker: %w", err)
-	}
-	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start worker: %w", err)
 	}
 	go func() {

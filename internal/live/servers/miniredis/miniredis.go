@@ -9,7 +9,6 @@
 package miniredis
 
 import (
-	"bufio"
 	"context"
 	"encoding/gob"
 	"errors"
@@ -54,14 +53,12 @@ func Serve(ctx context.Context, conf string, log io.Writer) error {
 }
 
 func readPort(conf string) (int, error) {
-	f, err := os.Open(conf)
+	text, err := os.ReadFile(conf)
 	if err != nil {
 		return 0, fmt.Errorf("read the configuration: %w", err)
 	}
-	defer f.Close()
-	lines := bufio.NewScanner(f)
-	for lines.Scan() {
-		value, ok := strings.CutPrefix(lines.Text(), "port ")
+	for line := range strings.SplitSeq(string(text), "\n") {
+		value, ok := strings.CutPrefix(line, "port ")
 		if !ok {
 			continue
 		}
@@ -70,9 +67,6 @@ func readPort(conf string) (int, error) {
 			return 0, fmt.Errorf("read the configuration %s: port %q is not one from 1 to 65535", conf, value)
 		}
 		return int(port), nil
-	}
-	if err := lines.Err(); err != nil {
-		return 0, fmt.Errorf("read the configuration: %w", err)
 	}
 	return 0, fmt.Errorf("read the configuration %s: it names no port", conf)
 }
