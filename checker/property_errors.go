@@ -133,9 +133,10 @@ func (j errorsJudge) calledBy(o *op, when int64) bool {
 }
 
 // mayHaveAnother reports whether the owner of a release may have one more permit of a
-// semaphore, by an operation without an answer. The release does not end that one.
+// semaphore, or one more reader's hold. An operation without an answer may have left that,
+// and the release does not end it.
 func (j errorsJudge) mayHaveAnother(release *op) bool {
-	return j.claims.Permits > 1 && release.own.ops.last(release.inv, func(o *op) bool { return o != release && o.unclear() }) != nil
+	return j.claims.Capacity() > 1 && release.own.ops.last(release.inv, func(o *op) bool { return o != release && o.unclear() }) != nil
 }
 
 // hadNoEffect checks that a successful release has ended the hold. When it

@@ -64,7 +64,7 @@ func (j linearizableJudge) lockOps(lock string) (ops []linear.Op, byLog bool) {
 				l.Kind, l.Call, l.Return = linear.MaybeGave, min(l.Call, until), linear.Forever
 			}
 		}
-		if known && (l.Kind != linear.FoundBusy || isWriting(o) && !places.hasOther(o, 1) || !isWriting(o) && !writers.hasOther(o, 0)) {
+		if known && (l.Kind != linear.FoundBusy || o.args.Self != "" || isWriting(o) && !places.hasOther(o, 1) || !isWriting(o) && !writers.hasOther(o, 0)) {
 			ops = append(ops, l)
 		}
 	}

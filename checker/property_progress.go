@@ -111,19 +111,17 @@ func (j progressJudge) waitEnd(o *op) int64 {
 }
 
 // waiter stands for those who wait for one lock with one weight. An owner that has the lock
-// in the other mode stands for itself, as that hold is not in its way.
+// in the other mode stands for itself. That hold is not in its way, and it waits in no queue.
 type waiter struct {
 	lock   string
 	weight int
-	other  string // the name of that owner in the other mode
+	other  string // the name of that owner in the other mode, or alone
 }
 
+const alone = "-"
+
 func (j progressJudge) waiterOf(o *op) waiter {
-	k := waiter{o.lock, j.weightOf(o), "-"}
-	if o.args.Self != "" {
-		k.other = o.args.Self
-	}
-	return k
+	return waiter{o.lock, j.weightOf(o), cmp.Or(o.args.Self, alone)}
 }
 
 // waiting describes the obstacles of the waiters of one lock.
@@ -169,7 +167,7 @@ func (j progressJudge) waitersLike(k waiter) *waiting {
 		w.lease = j.claims.Session
 	}
 	for _, o := range j.byLock[lock] {
-		if (j.claims.PrefersWriters || j.claims.Fairness) && isAcquire(o) && j.weightOf(o) > weight {
+		if k.other == alone && (j.claims.PrefersWriters || j.claims.Fairness) && isAcquire(o) && j.weightOf(o) > weight {
 			w.queued = append(w.queued, [2]int64{o.inv, j.leftQueue(o, w.lease)})
 		}
 	}
@@ -338,7 +336,7 @@ func (t *trace) hadRoom(o *op, from, to int64) string {
 	switch {
 	case t.claims.Capacity() == 1:
 		return ""
-	case isWriting(o) || t.claims.PrefersWriters || !t.queueOf(t.byLock[o.lock], isWriting).hasOther(&op{inv: from, ret: to}, 0):
+	case isWriting(o) || o.args.Self != "" || t.claims.PrefersWriters || !t.queueOf(t.byLock[o.lock], isWriting).hasOther(&op{inv: from, ret: to}, 0):
 		return " while the lock had room"
 	}
 	return " while the lock had room for a reader, and a writer waited, whom readers may pass without the claim prefers_writers,"

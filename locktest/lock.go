@@ -173,11 +173,12 @@ type Known = locks.Known
 //	Keys() []string                        // that exist, sorted
 type View = keyspace.View
 
-// Hold is a hold that a server has, see [Lock.Holders]. It has three fields:
+// Hold is a hold that a server has, see [Lock.Holders]. Its fields:
 //
-//	Owner string    // the stored value that stands for the owner
-//	Count int       // of the owner's holds; 0 means 1
-//	End   time.Time // of the lease, by the clock of the server; zero for none
+//	Owner  string    // the stored value that stands for the owner
+//	Shared bool      // it is the hold of a reader; Claims.Upgrades and Downgrades require it
+//	Count  int       // of the owner's holds or permits; 0 means 1
+//	End    time.Time // of the lease, by the clock of the server; zero for none
 type Hold = keyspace.Hold
 
 // Holder declares how the key of a lock shows its holder. Use [HolderFirst],

@@ -125,7 +125,7 @@ func (o *owners) ownerOf(lock, value string) string {
 }
 
 // numbered is the declared part of an identity that ends with a number: everything
-// up to its last two colons, and whether it is a reader's. It is "" for any other identity.
+// up to its last two colons. A reader's stays a reader's. It is "" for any other identity.
 func numbered(identity string) string {
 	i := strings.LastIndex(identity, "::")
 	if i < 0 {

@@ -30,7 +30,7 @@ func otherMode(s history.Share) history.Share {
 // nameIn is the name of the owner in a mode. One that has the lock in both has two names.
 func (c *thread) nameIn(s history.Share) string {
 	if s != c.home {
-		return c.base + "+"
+		return c.base + "b"
 	}
 	return c.base
 }
@@ -76,10 +76,10 @@ func (c *thread) face(s history.Share) {
 	c.share, c.owner, c.locker = s, c.nameIn(s), c.lockers[view{c.lock, s}]
 }
 
-// turn makes a writer a reader as well, or a reader a writer. Until it has given the write
+// turn makes a writer a reader as well, or a reader a writer, after the think time. Until it has given the write
 // back, the validity of its first hold counts, and the sign of loss of the write.
 func (c *thread) turn(ctx context.Context, lease time.Duration) (g lock.Grant, turned bool) {
-	if !c.turns || c.loss.overstayed() {
+	if !c.turns || c.think(ctx) || c.loss.overstayed() || !c.proceed() {
 		return g, false
 	}
 	c.face(otherMode(c.home))
