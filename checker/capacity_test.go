@@ -120,6 +120,15 @@ func TestHoldsAreWeighed(t *testing.T) {
 			510  c1.2 ok
 			700  c1.2 release; 701 ok
 			800  c1 release; 801 ok`, Progress, OutcomeOK, false, ""},
+		{"a writer waits to read behind another writer", behind, `
+			0     c1 acquire lease=60000; 1 ok
+			2     c2 acquire lease=60000 wait=-1
+			10    c1.2 acquire lease=60000 wait=-1 mode=shared self=c1
+			30000 c1.2 ok
+			30001 c1 release; 30002 ok
+			30003 c1.2 release; 30004 ok
+			30005 c2 ok
+			30006 c2 release; 30007 ok`, Progress, Violated, false, "client-1/2 waited from"},
 		{"a reader who writes waits for itself", turning, amongReaders + `
 			4     c1.2 acquire lease=60000 wait=-1 self=c1
 			500   c2 release; 501 ok

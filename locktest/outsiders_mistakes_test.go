@@ -302,6 +302,7 @@ var outsiders = []struct {
 	{queuedReadersLock, []mistake{
 		{"readers-pass-writers", "fairness", "contention", ""},
 		{"stays-queued", "progress", "contention", ""},
+		{"queues-anyway", "progress", "downgraded", ""},
 	}},
 	{quorumPermitsLock, []mistake{
 		{"majority", "exclusion", "uneven-network", ""},

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -51,6 +52,7 @@ var (
 		"":                     redis.NewScript(now + clean + weigh + refuse + put + expire),
 		"writers-first":        redis.NewScript(now + clean + weigh + queued + refuse + `redis.call("zrem", KEYS[2], ARGV[1]) ` + put + expire),
 		"readers-pass-writers": redis.NewScript(now + clean + weigh + refuse + `redis.call("zrem", KEYS[2], ARGV[1]) ` + put + expire),
+		"queues-anyway":        redis.NewScript(now + clean + weigh + strings.Replace(queued, "not own and ", "", 1) + refuse + `redis.call("zrem", KEYS[2], ARGV[1]) ` + put + expire),
 		"stays-queued":         redis.NewScript(now + clean + weigh + queued + refuse + put + expire),
 		"one-more":             redis.NewScript(now + clean + weigh + `if sum > tonumber(ARGV[4]) + 1 then return 0 end ` + put + expire),
 		"one-fewer":            redis.NewScript(now + clean + weigh + `if sum >= tonumber(ARGV[4]) then return 0 end ` + put + expire),
@@ -101,8 +103,8 @@ var (
 		"leaves-both": redis.NewScript(weigh + `if own and string.match(ARGV[1], "^1000") then redis.call("zrem", KEYS[1], own) end
 			return redis.call("zrem", KEYS[1], ARGV[1])`),
 		"stays-writer": redis.NewScript(weigh + `return own and 1 or redis.call("zrem", KEYS[1], ARGV[1])`),
-		"looks-only": redis.NewScript(`return redis.call("zscore", KEYS[1], ARGV[1]) and 1 or 0`),
-		"other-key":  redis.NewScript(`redis.call("zrem", KEYS[1] .. ":holds", ARGV[1]) return 1`),
+		"looks-only":   redis.NewScript(`return redis.call("zscore", KEYS[1], ARGV[1]) and 1 or 0`),
+		"other-key":    redis.NewScript(`redis.call("zrem", KEYS[1] .. ":holds", ARGV[1]) return 1`),
 	}
 	count = redis.NewScript(now + clean + weigh + `return sum`)
 	add   = redis.NewScript(now + put + expire)
