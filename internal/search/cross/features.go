@@ -6,6 +6,7 @@ package cross
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/holdfast-go/holdfast/checker/history"
@@ -179,7 +180,9 @@ func strikes(l *locks.Lock) feature {
 
 // alone is an operation whose requests reach one server and not the others.
 func alone(op string, servers int) value {
-	spec := faults.Spec{Fault: "partition", For: past, Target: faults.Names{"client-1"}, On: &faults.Anchor{Moment: faults.Invoked, Client: "client-1", Op: op, Nth: 2}}
+	all := faults.Befalls()
+	spec := all[slices.IndexFunc(all, func(b faults.Befall) bool { return b.Spec.Traits().Cuts })].Spec
+	spec.For, spec.Target, spec.On = past, faults.Names{"client-1"}, &faults.Anchor{Moment: faults.Invoked, Client: "client-1", Op: op, Nth: 2}
 	for n := 2; n <= servers; n++ {
 		spec.Peer = append(spec.Peer, party.Node(n))
 	}
