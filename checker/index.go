@@ -227,9 +227,6 @@ func (x *index) addNote(e *history.Event) {
 	}
 }
 
-// isSame reports whether two owners are one, who may have the lock in both modes.
-func (x *index) isSame(a, b string) bool { return a == b || b != "" && x.other[a] == b }
-
 // leaseOf is the duration of an acquire's hold without a renewal; never if the
 // lock has no lease or none was requested.
 func (x *index) leaseOf(o *op) int64 { return leaseUnder(x.claims, o) }

@@ -123,7 +123,7 @@ func (x writtenTokens) before(when int64) uint64 {
 func (j resourceJudge) lostUpdate(w *op, writes []*op) Verdict {
 	var read, between *op
 	for _, o := range j.ops {
-		if o.f == history.Read && j.isSame(o.owner, w.owner) && o.lock == w.lock && o.kind == history.OK && o.inv < w.inv {
+		if o.f == history.Read && (o.owner == w.owner || o.owner == j.other[w.owner]) && o.lock == w.lock && o.kind == history.OK && o.inv < w.inv {
 			read = o
 		}
 	}

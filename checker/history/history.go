@@ -178,7 +178,7 @@ type Share struct {
 
 // Args are the arguments of an operation. Durations are in nanoseconds.
 type Args struct {
-	Share // of an acquire, and of a release that gives back a reader's hold or several permits
+	Share // of an acquire, and of a release that gives several permits back
 	// Self is the other name of an owner that has the lock in the other mode. A writer may
 	// read as well, or a reader write.
 	Self string `json:"self,omitempty"`

@@ -12,7 +12,7 @@ import (
 // a loss, or the validity is over. The first observer records it, once.
 type loss struct {
 	signal <-chan struct{} // nil where the lock has none, or the workload does not heed it
-	owners []string        // who has the hold: one, or one who is a reader and a writer
+	owners []string        // the names of the hold's owner: two of one that reads and writes
 	note   func(owner string, why history.Func)
 
 	mu       sync.Mutex

@@ -76,8 +76,9 @@ func (c *thread) face(s history.Share) {
 	c.share, c.owner, c.locker = s, c.nameIn(s), c.lockers[view{c.lock, s}]
 }
 
-// turn makes a writer a reader as well, or a reader a writer, after the think time. Until it has given the write
-// back, the validity of its first hold counts, and the sign of loss of the write.
+// turn makes a writer a reader as well, or a reader a writer, after the think time. Until
+// it has given the write back, the validity of its first hold counts, and the sign of loss
+// of the write.
 func (c *thread) turn(ctx context.Context, lease time.Duration) (g lock.Grant, turned bool) {
 	if !c.turns || c.think(ctx) || c.loss.overstayed() || !c.proceed() {
 		return g, false

@@ -130,7 +130,7 @@ func (c *thread) critical(ctx context.Context) {
 		}
 		switch {
 		case c.stock == nil: // a semaphore guards none
-		case c.share == reading && c.home == reading:
+		case c.home == reading && !turned:
 			c.readStock(ctx, base, grant.Token)
 		default:
 			c.writeStock(ctx, base, grant.Token)

@@ -227,7 +227,7 @@ func faultWords(f faults.Spec) string {
 	return text + "."
 }
 
-// said is a number in words, "" for 0.
+// said formats a number; 0 is "".
 func said[N faults.Duration | float64](n N) string {
 	if n == 0 {
 		return ""
