@@ -93,6 +93,7 @@ func (c *thread) turn(ctx context.Context, lease time.Duration) (g lock.Grant, t
 		signal = c.lostSign()
 	}
 	c.loss.become(signal, c.base, c.owner)
+	c.face(history.Share{}) // it writes as the writer that it is
 	return g, true
 }
 

@@ -46,7 +46,7 @@ func NewRead(rdb redis.UniversalClient, name, owner string, o Options) lock.Lock
 func newReadWrite(rdb redis.UniversalClient, name, owner, mode, other string, o Options) lock.Locker {
 	l := &readWrite{room{Spin: NewSpin(rdb, name, owner, o), mode: mode}}
 	l.Take = func(ctx context.Context, lease time.Duration) (bool, error) {
-		return l.enter(ctx, readWriteEnter, lease.Milliseconds(), mode, fmt.Sprintf("%s#%s", owner, other))
+		return l.enter(ctx, readWriteEnter, wholeMillis(lease), mode, fmt.Sprintf("%s#%s", owner, other))
 	}
 	return l
 }

@@ -38,7 +38,7 @@ func TestLeasesOfReaders(t *testing.T) {
 		writer := textbook.NewWrite(s.client(nil), name, c, o)
 		s.take(first)
 		s.take(second, lock.Lease(time.Second))
-		time.Sleep(time.Second)
+		time.Sleep(time.Second + time.Millisecond)
 		s.busy(writer)
 		_, err := second.Unlock(s.Context())
 		s.wantErr(err, lock.ErrNotHeld)

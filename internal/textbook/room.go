@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -40,6 +41,10 @@ func (r *room) leave(ctx context.Context, script *redis.Script, args ...any) err
 	}
 	return nil
 }
+
+// wholeMillis is a lease for a script that adds it to the time of the server. The script
+// drops what is less than a millisecond of that time, so a lease has one more.
+func wholeMillis(lease time.Duration) int64 { return lease.Milliseconds() + 1 }
 
 func ownerOf(hold string) string {
 	owner, _, _ := strings.Cut(hold, "#")

@@ -63,7 +63,7 @@ func TestPermitsOfZSetEnd(t *testing.T) {
 		first, second, third := open(a), open(b), open(c)
 		s.take(first, lock.Lease(time.Second))
 		s.take(second)
-		time.Sleep(time.Second)
+		time.Sleep(time.Second + time.Millisecond)
 		s.take(third)
 		_, err := first.Unlock(s.Context())
 		s.wantErr(err, lock.ErrNotHeld)
@@ -72,6 +72,26 @@ func TestPermitsOfZSetEnd(t *testing.T) {
 		s.take(first)
 		s.busy(second)
 	})
+}
+
+// The scripts have the time of the server in whole milliseconds. No lease is shorter for it.
+func TestLeasesLastInFull(t *testing.T) {
+	o := textbook.Options{Lease: lease, Permits: 1}
+	for kind, open := range map[string]func(redis.UniversalClient, string, string, textbook.Options) lock.Locker{
+		"permit": textbook.NewSemaphoreZSet, "write": textbook.NewWrite,
+	} {
+		t.Run(kind, func(t *testing.T) {
+			inBubble(t, func(s server) {
+				first, second := open(s.client(nil), name, a, o), open(s.client(nil), name, b, o)
+				time.Sleep(900 * time.Microsecond)
+				s.take(first)
+				time.Sleep(lease - time.Microsecond)
+				s.busy(second)
+				time.Sleep(time.Millisecond + time.Microsecond)
+				s.take(second)
+			})
+		})
+	}
 }
 
 // All permits of a counter end with the lease of its last grant. A release after that makes

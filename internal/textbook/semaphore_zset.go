@@ -35,7 +35,7 @@ type semaphoreZSet struct {
 func NewSemaphoreZSet(rdb redis.UniversalClient, name, owner string, o Options) lock.Locker {
 	l := &semaphoreZSet{room: room{Spin: NewSpin(rdb, name, owner, o)}}
 	l.Take = func(ctx context.Context, lease time.Duration) (bool, error) {
-		return l.enter(ctx, zsetEnter, lease.Milliseconds(), l.opts.Permits, l.opts.Takes)
+		return l.enter(ctx, zsetEnter, wholeMillis(lease), l.opts.Permits, l.opts.Takes)
 	}
 	return l
 }
