@@ -86,6 +86,10 @@ func (l *losing) loseGroup(group string, when int64, format string, args ...any)
 
 func (l *losing) followChange(s *change) {
 	if s.holder == l.c.Owner {
+		if s.t > l.c.From && l.handsOver(s) {
+			l.on[s.Node] = copyOfHold{ended: "replication"} // this server did not have the hold of the belief
+			return
+		}
 		if s.command() {
 			l.granted[s.group] = s
 			if s.grants() {
@@ -100,7 +104,7 @@ func (l *losing) followChange(s *change) {
 		return
 	}
 	before, known := l.on[s.Node]
-	if known || s.Cause == "expiry" { // any other end is that of an earlier hold of the owner
+	if known && before.ended == "" || !known && s.Cause == "expiry" { // any other end is that of another hold of the owner
 		l.on[s.Node] = copyOfHold{ended: s.Cause}
 	}
 	switch {
@@ -170,7 +174,7 @@ func (t *trace) leftBehind(c *Belief, by int64) (l lossOfHold) {
 				continue
 			}
 			if !own.anyHeld(s.t, by, func(o *span) bool {
-				return o.node == cmp.Or(f.promoted, o.node) && o.node != s.Node && o.group == s.group && o.to > f.from && !dropped(own, o) && !anew(c, own, o) && !missed(own, o, s, f.from)
+				return o.node == cmp.Or(f.promoted, o.node) && o.node != s.Node && o.group == s.group && o.to > f.from && !dropped(own, o) && !(o.from > c.From && t.handed(o)) && !missed(own, o, s, f.from)
 			}) {
 				l = lossOfHold{groups: 1, needed: 1, at: f.from, forked: f.Forks,
 					how: fmt.Sprintf("another server took the place of %s at %s, and never had the hold", s.Node, at(f.from))}
@@ -179,14 +183,6 @@ func (t *trace) leftBehind(c *Belief, by int64) (l lossOfHold) {
 		}
 	}
 	return l
-}
-
-// anew reports whether another client handed a hold to the owner of a belief, who has the
-// belief already. So the hold on that server is not the one of the belief.
-func anew(c *Belief, own *account, hold *span) bool {
-	return hold.from > c.From && slices.ContainsFunc(own.changes.between(hold.from, hold.from), func(s *change) bool {
-		return s.Node == hold.node && s.command() && s.grants() && s.By != c.Client
-	})
 }
 
 // missed reports whether a server has a former hold of an owner, and never heard of the one

@@ -41,22 +41,30 @@ func (t *trace) owedUntil(b *Belief, by int64) (owed int64, byLog bool) {
 }
 
 // grantOnServers is when a hold was on enough servers, and whether the server log shows
-// that. Without the log it is when the client got the reply.
+// that. Without the log it is when the client got the reply. A hold that was handed to the
+// owner, and ended before it came for it, is an earlier one.
 func (t *trace) grantOnServers(c *Belief) (int64, bool) {
 	o := t.op(c.AcquireOp)
-	groups := make([]string, 0, fewServers)
+	grants := make([]*change, 0, fewServers) // one of each group
 	when := o.ret
 	for _, s := range o.own.changes.between(o.inv, o.ret) {
+		sameGroup := func(g *change) bool { return g.group == s.group }
 		switch {
 		case s.takesBack(o):
-			groups = slices.DeleteFunc(groups, func(group string) bool { return group == s.group })
-		case s.holder == c.Owner && s.grants() && s.command() && !slices.Contains(groups, s.group):
-			if groups = append(groups, s.group); len(groups) == t.claims.Quorum {
+			grants = slices.DeleteFunc(grants, sameGroup)
+		case s.holder == c.Owner && s.grants() && s.command():
+			if i := slices.IndexFunc(grants, sameGroup); i >= 0 {
+				if grants[i].Node != s.Node {
+					continue
+				}
+				grants = slices.Delete(grants, i, i+1)
+			}
+			if grants = append(grants, s); len(grants) == t.claims.Quorum {
 				when = s.t
 			}
 		}
 	}
-	if len(groups) < t.claims.Quorum {
+	if len(grants) < t.claims.Quorum {
 		return o.ret, false
 	}
 	return when, true

@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -75,7 +76,7 @@ func (j fairnessJudge) judge() Verdict {
 				continue
 			}
 			v = earlier(v, inherently(violation(b.ret, opIDs(a, b), "%s was granted the lock at %s before %s, which had waited since %s, longer than it",
-				j.claims.NameOwner(b.args.Share, b.owner), at(b.ret), j.claims.NameOwner(a.args.Share, a.owner), at(a.inv)), j.queuesApart(a, b)))
+				j.claims.NameOwner(b.args.Share, b.owner), at(b.ret), j.claims.NameOwner(a.args.Share, a.owner), at(a.inv)), cmp.Or(j.queuesApart(a, b), j.whyTurnForgotten(b))))
 		}
 	}
 	return v
@@ -102,6 +103,21 @@ func (j fairnessJudge) queuesApart(a, b *op) string {
 		return ""
 	}
 	return fmt.Sprintf("after the fault at %s two servers answered, and each had a queue of its own", at(j.faults[fork].from))
+}
+
+// whyTurnForgotten returns the reason why the owner of an acquire may have kept the place in which it
+// had been served before; "" if it did not. The server that keeps the queue has never heard of that.
+func (j fairnessJudge) whyTurnForgotten(o *op) string {
+	served := o.own.ops.last(o.inv-1, isAcquire)
+	if served == nil || !served.granted() {
+		return ""
+	}
+	for _, f := range j.faults {
+		if f.Promotes && served.inv <= f.from && f.from <= o.inv && !o.own.anyHeld(served.inv, f.from, func(s *span) bool { return s.node == f.promoted }) {
+			return fmt.Sprintf("the server that took over at %s never heard that %s had had its turn", at(f.from), o.owner)
+		}
+	}
+	return ""
 }
 
 // stillWaiting reports whether an acquire was in the queue at a time. A refused

@@ -1,6 +1,10 @@
 package checker
 
-import "github.com/holdfast-go/holdfast/checker/history"
+import (
+	"slices"
+
+	"github.com/holdfast-go/holdfast/checker/history"
+)
 
 // Lease: The server never keeps a hold shorter than the lease owed, longer than asked, or for ever.
 const Lease Property = "lease"
@@ -76,6 +80,22 @@ func (t *trace) handedToItself(c *change, o *op) *op {
 	return o
 }
 
+// handed reports whether another owner handed the hold of a span to its holder.
+func (t *trace) handed(s *span) bool {
+	own := t.accountOf(ownerLock{s.holder, s.lock})
+	return slices.ContainsFunc(own.changes.between(s.from, s.from), func(c *change) bool { return c.Node == s.node && t.handsOver(c) })
+}
+
+// handsOver reports whether a change was a grant to another owner than the one that asked
+// for it.
+func (t *trace) handsOver(c *change) bool {
+	if !c.command() || !c.grants() {
+		return false
+	}
+	asked := t.openOpOf(c.By, c.lock, c.t)
+	return c.By != t.client[c.holder] || asked != nil && asked.owner != c.holder
+}
+
 // judgeHandedOn checks that an owner renews in time a hold that was handed on with less
 // than its lease. No other owner can renew it. Faults may block the renewal.
 func (j leaseJudge) judgeHandedOn(c *change, o *op) Verdict {
@@ -91,7 +111,7 @@ func (j leaseJudge) judgeHandedOn(c *change, o *op) Verdict {
 	}
 	for _, d := range o.own.changes.from(c.t + 1) {
 		if d.Node == c.Node || d.command() {
-			if d.ends() || d.raises() {
+			if d.ends() || d.raises() || d.grants() {
 				until = min(until, d.t)
 				break
 			}

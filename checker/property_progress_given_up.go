@@ -18,8 +18,8 @@ func (j progressJudge) judgeTakenBack(o *op) Verdict {
 	}
 	again := j.asksAgain(o)
 	for s := range o.own.heldAt(o.ret+1, again.asked-1) {
-		if s.replica || j.replaced(s.group, o.ret) {
-			continue
+		if s.replica || j.replaced(s.group, o.ret) || j.replaced(s.group, s.from) && j.handed(s) {
+			continue // this server may never have heard that the owner left
 		}
 		to := min(s.to, again.joined)
 		if j.end.CutOff { // what was still to come is not known

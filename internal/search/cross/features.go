@@ -106,6 +106,7 @@ var work = []feature{
 	}},
 	{"end", []value{
 		{name: "a release", put: plain},
+		{name: "a release, repeated until its outcome is known", put: func(s *scenarios.Scenario) { s.Workload.RetryRelease = true }},
 		{name: "a shutdown", can: func(l *locks.Lock) bool { return l.Claims.ShutsDown },
 			put: func(s *scenarios.Scenario) { s.Override["client-1"] = scenarios.Override{Shutdown: new(true)} }},
 		{name: "a close", can: func(l *locks.Lock) bool { return l.Claims.Closes },
