@@ -9,6 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/alicebob/miniredis/v2/server"
+
 	"github.com/holdfast-go/holdfast/lock"
 )
 
@@ -50,6 +52,28 @@ func TestFair_aHandOffCountsFromTheLastLook(t *testing.T) {
 		h = <-got
 		if d := time.Now().Add(h.Remaining()); d.After(ends) || d.Before(ends.Add(-100*time.Millisecond)) {
 			t.Errorf("it counts on the lock until %v, and the place ends at %v", d, ends)
+		}
+		w.gives(h)
+	})
+}
+
+// A hand-off and a look may pass each other. The waiter still knows the look before, which
+// the hand-off names, and goes in without a question.
+func TestFair_aHandOffPassesALook(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		h := w.fairHolder()
+		got := w.waiting(t.Context(), w.client(lock.WithID("a")))
+		for range 3 {
+			w.next(fairLooks)
+		}
+		w.answerScripts(2+5+5+1, 1000, 1) // this look is answered, and does not reach the queue
+		w.next(fairLooks)
+		w.answers(func(*server.Peer, string, ...string) bool { return false })
+		asked := w.asked("a::1")
+		w.gives(h)
+		h = <-got
+		if w.asked("a::1") != asked {
+			t.Error("the waiter asked for the lock that it had been handed")
 		}
 		w.gives(h)
 	})

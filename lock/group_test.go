@@ -158,6 +158,11 @@ func TestGroup_nestedLease(t *testing.T) {
 				t.Errorf("a lease of %v: %+v", step.lease, got)
 			}
 		}
+		whole := time.Now()
+		time.Sleep(9 * time.Second)
+		if at := s.worlds[0].renewals("@orders", whole.Add(s.worlds[0].latency())); len(at) != 0 {
+			t.Errorf("a whole lease is renewed after %v", at)
+		}
 		time.Sleep(time.Minute)
 		for left := 3; left >= 0; left-- {
 			if n := must[int](t)(g.Unlock(ctx)); n != left {
@@ -345,6 +350,9 @@ func TestGroup_do(t *testing.T) {
 		wantErr(t, "lost during the work", err, lock.ErrLost)
 		if cause != lock.ErrLost || s.held() != 0 {
 			t.Errorf("the work ended with %v, %d are held", cause, s.held())
+		}
+		if err := g.Do(ctx, func(ctx context.Context, h *lock.GroupHold) error { return h.Release(ctx) }); err != nil {
+			t.Errorf("work has released the lock: %v", err)
 		}
 		if err := g.Do(ctx, nil); err == nil {
 			t.Error("no work is no error")

@@ -139,6 +139,9 @@ func (s *script) call(p *goPackage, i int) {
 	for n := 1; n+1 < len(starts); n++ {
 		pos, end := argument(n)
 		pos2, end2 := argument(n + 1)
+		if s.text[pos:end] == s.text[pos2:end2] {
+			continue
+		}
 		s.mutate(p, "lua-swap", edit{pos, end2, s.text[pos2:end2] + s.text[end:pos2] + s.text[pos:end]})
 	}
 }

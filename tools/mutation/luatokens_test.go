@@ -29,6 +29,7 @@ func TestMutantsOfAScript(t *testing.T) {
 		"  return redis.call('del', KEYS[1])",
 		"end",
 		"if latch then return n > 0 end",
+		"redis.call('zrange', -1, -1)",
 	}, "\n")}
 	must.Succeed(t, s.find(&goPackage{source: &source{}}))
 	var got []string
@@ -49,6 +50,9 @@ func TestMutantsOfAScript(t *testing.T) {
 		"lua-flip: if latch then return n <= 0 end",
 		"lua-boundary: if latch then return n >= 0 end",
 		"lua-constant: if latch then return n > 1 end",
+		"lua-drop: ",
+		"lua-constant: redis.call('zrange', -2, -1)",
+		"lua-constant: redis.call('zrange', -1, -2)",
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
