@@ -57,7 +57,7 @@ func TestFair_aHandOffCountsFromTheLastLook(t *testing.T) {
 	})
 }
 
-// A hand-off and a look may pass each other. The waiter still knows the look before, which
+// A hand-off and a look may pass each other. The waiter keeps a record of the look before, which
 // the hand-off names, and goes in without a question.
 func TestFair_aHandOffPassesALook(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
