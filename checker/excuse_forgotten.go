@@ -110,7 +110,7 @@ func (t *trace) whyUnheardOf(release *op) string {
 // whyServedAgain returns the reason why a server handed the lock to an owner that had had its
 // turn, or "". The server took the place of another one, and had not heard of that turn.
 func (t *trace) whyServedAgain(k ownerLock, c *change) string {
-	if !t.claims.Fairness || c.By == t.client[k.owner] || !t.replaced(c.group, c.t) || t.accountOf(k).ops.last(c.t, isAcquire) == nil {
+	if !t.claims.Fairness || !t.handsOver(c) || !t.replaced(c.group, c.t) || t.accountOf(k).ops.last(c.t, isAcquire) == nil {
 		return ""
 	}
 	return fmt.Sprintf("%s, which answers in the place of another server, never heard that %s had had its turn", c.Node, k.owner)

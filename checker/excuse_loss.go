@@ -197,12 +197,9 @@ func missed(own *account, hold *span, command *change, by int64) bool {
 
 // dropped reports whether a replica's hold ended because its primary had none.
 func dropped(own *account, o *span) bool {
-	for _, c := range own.changes.between(o.to, o.to) {
-		if c.Node == o.node && c.Role == "replica" && c.Cause == "replication" && c.ends() {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(own.changes.between(o.to, o.to), func(c *change) bool {
+		return c.Node == o.node && c.Role == "replica" && c.Cause == "replication" && c.ends()
+	})
 }
 
 // ownedElsewhere reports whether another server of a change's group had granted a

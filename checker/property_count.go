@@ -149,15 +149,8 @@ func (j countJudge) mayHaveLost(k ownerLock, before, o *op) bool {
 	if lease := j.leaseOf(before); before.f != history.Acquire || plus(before.inv, lease) <= o.ret+slackOfServers {
 		return true
 	}
-	if j.struckBy(o.ret, "does more than stop", "", func(f *faultSpan) bool { return !f.onlyStops() }) {
-		return true
-	}
-	for _, c := range before.own.changes.between(before.inv, o.ret) {
-		if c.was == k.owner && c.ends() {
-			return true
-		}
-	}
-	return false
+	return j.struckBy(o.ret, "does more than stop", "", func(f *faultSpan) bool { return !f.onlyStops() }) ||
+		slices.ContainsFunc(before.own.changes.between(before.inv, o.ret), func(c *change) bool { return c.was == k.owner && c.ends() })
 }
 
 // judgeServerCounts checks that no command gave an owner more holds on a server than it

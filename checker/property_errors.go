@@ -348,23 +348,25 @@ func (j errorsJudge) releasedNothing(o *op) Verdict {
 // releasedSince is when the owner of a release first asked for it. It is earlier than the
 // call if this one only reports the outcome of releases without an answer. A server
 // released a hold for one of them, and has as many left as this one says.
-func (j errorsJudge) releasedSince(o *op) int64 {
-	own := &o.own.ops
-	for i := own.latest(o.inv); i >= 0; i-- {
-		r := own.all[i]
+func (t *trace) releasedSince(o *op) int64 {
+	since := o.inv
+	for _, r := range slices.Backward(o.own.ops.all[:o.own.ops.latest(o.inv)+1]) {
 		if r == o {
 			continue
 		}
 		if r.f != history.Release || r.kind != history.Info {
 			break
 		}
+		if len(t.changes) == 0 {
+			since = r.inv // no log shows which one it was
+		}
 		for _, c := range o.own.changes.between(r.inv, o.inv) {
-			if j.commandOf(c, o) && c.givesBack(o.owner) && c.Count == o.res.Count {
+			if t.commandOf(c, o) && c.givesBack(o.owner) && (c.Count == o.res.Count || c.ends() && o.res.Count == 0) {
 				return r.inv
 			}
 		}
 	}
-	return o.inv
+	return since
 }
 
 // nobodyElse reports whether an acquire had no obstacle: no other hold on a

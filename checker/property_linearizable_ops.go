@@ -56,6 +56,9 @@ func (j linearizableJudge) lockOps(lock string) (ops []linear.Op, byLog bool) {
 		if j.tokens && l.Kind == linear.GotLock {
 			l.Token = o.res.Token
 		}
+		if l.Kind == linear.GaveBack {
+			l.Call = min(l.Call, j.releasedSince(o))
+		}
 		if l.Kind == linear.FoundLost || l.Kind == linear.HeldNothing {
 			if told := j.toldLost(o); told < o.inv {
 				l.Kind, l.Call = linear.FoundLost, told

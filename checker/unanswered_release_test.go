@@ -169,3 +169,36 @@ func TestAnUnansweredReleaseLeavesAnUnknownState(t *testing.T) {
 		{"it has stopped asking", renewed, held("20020 c2 fail err=busy"), Progress, Violated, "", "client-2/1 waited from", ""},
 	})
 }
+
+// An owner repeats a release without an answer. Its success can be that of the first one,
+// after which others have had the lock.
+func TestARepeatedReleaseWasTheFirstOne(t *testing.T) {
+	plain := leased(nil)
+	fair := leased(func(h *history.Header) { h.Claims.Fairness = true })
+	unwatched := leased(func(h *history.Header) { h.Unwatched = true })
+	const first = `
+		0    c1 takes lease=1000
+		100  fault start 1 hold-reply c1 n1
+		101  c1 release
+		`
+	const next = `
+		150  c2 acquire lease=1000 wait=2000
+		151  server n1 SET by=c2 holder=c2 ttl=1000
+		152  c2 ok count=1
+		300  c1 info err=unknown
+		301  fault end 1 hold-reply c1 n1
+		350  c1 release
+		351  c1 ok
+		400  c2 gives`
+	handed := strings.NewReplacer("150  c2 acquire lease=1000 wait=2000", "", "151  server n1 SET by=c2 holder=c2 ttl=1000", "").Replace(next)
+	const waits = "50 c2 acquire lease=1000 wait=2000\n"
+	none := strings.NewReplacer("SET by=c2 holder=c2", "SET by=c2 was=c1 holder=c2").Replace(next)
+	run(t, []propertyTest{
+		{"and the next has taken the lock", plain, first + "102 server n1 DEL by=c1\n" + next, Linearizable, OutcomeOK, "", "", ""},
+		{"and the log has it", plain, first + "102 server n1 DEL by=c1\n" + next, Errors, OutcomeOK, "", "", ""},
+		{"and handed the lock on", fair, strings.Replace(first, "100 ", waits+"100 ", 1) + "102 server n1 EVAL by=c1 holder=c2 ttl=1000\n" + handed, Errors, OutcomeOK, "", "", ""},
+		{"and no log shows it", unwatched, first + next, Linearizable, OutcomeOK, "", "", ""},
+		{"which never arrived", plain, first + none, Linearizable, Violated, "", "client-1/1 released the lock at 0.351 s", ""},
+		{"and another client's command ended the hold", plain, first + "102 server n1 DEL by=c3\n" + next, Errors, Violated, "", "although no server held the lock for it any more", "server log"},
+	})
+}

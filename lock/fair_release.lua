@@ -29,9 +29,12 @@ if mine then
   end
 end
 local note = redis.call('get', KEYS[5])
+local overrules = tonumber(note or '0') < tonumber(ARGV[5])
 if note == ARGV[5] then -- this request once more
   return 1
-elseif (mine or ARGV[6] == '0') and tonumber(note or '0') < tonumber(ARGV[5]) then
+elseif overrules and (mine or ARGV[6] == '0') then
   redis.call('set', KEYS[5], ARGV[5], 'px', ARGV[7])
+elseif overrules then -- see release.lua
+  redis.pcall('set', KEYS[5], '0' .. ARGV[5], 'px', ARGV[7])
 end
 return mine and 1 or 0

@@ -32,9 +32,12 @@ elseif mine and last < tonumber(ARGV[2]) then
   redis.call('hset', KEYS[1], ARGV[1], ARGV[4], 'last', ARGV[2])
 end
 local note = KEYS[2] and not mine and redis.call('get', KEYS[2])
+local overrules = KEYS[2] and ARGV[4] == '0' and tonumber(note or '0') < tonumber(ARGV[2])
 if note == ARGV[2] then -- this request once more
   return 1
-elseif KEYS[2] and (mine or ARGV[3] == '0') and ARGV[4] == '0' and tonumber(note or '0') < tonumber(ARGV[2]) then
+elseif overrules and (mine or ARGV[3] == '0') then
   redis.call('set', KEYS[2], ARGV[2], 'px', ARGV[7])
+elseif overrules then -- nothing was given back: for the zero this request gets the same answer once more
+  redis.pcall('set', KEYS[2], '0' .. ARGV[2], 'px', ARGV[7])
 end
 return mine and 1 or 0

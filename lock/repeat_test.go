@@ -145,6 +145,36 @@ func TestCopy_ofAnAcquireAfterItsRelease(t *testing.T) {
 	})
 }
 
+// A release finds the hold gone. That overrules a copy of the acquire as well. And a copy of
+// the release has the same answer.
+func TestCopy_ofAnAcquireAfterItsLoss(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		c := w.client()
+		for _, kind := range []struct {
+			acquire            func() (*lock.Hold, error)
+			acquires, releases string
+		}{
+			{func() (*lock.Hold, error) { return c.Acquire(ctx, "orders") }, "Takes one hold", "Gives holds back"},
+			{func() (*lock.Hold, error) { return c.NewFairLock("orders").Acquire(ctx) }, fairAcquires, fairReleases},
+		} {
+			h := must[*lock.Hold](t)(kind.acquire())
+			acquire := w.copyOf(kind.acquires)
+			w.server.Del("orders")
+			wantErr(t, "the hold is gone", h.Release(ctx), lock.ErrLost)
+			release := w.copyOf(kind.releases)
+			w.again(acquire)
+			if w.server.Exists("orders") {
+				t.Errorf("%s: the late one took the lock", kind.acquires)
+			}
+			if n, err := w.redis().Do(ctx, release...).Int(); n != 0 || err != nil {
+				t.Errorf("%s: the second one has the answer %d, %v", kind.releases, n, err)
+			}
+			w.gives(must[*lock.Hold](t)(kind.acquire()))
+		}
+	})
+}
+
 // The first acquire arrives once more while its hold lasts: it is still the
 // same hold, with the same token, and nested as deep.
 func TestCopy_ofAFirstAcquire(t *testing.T) {

@@ -81,6 +81,8 @@ func fewerSettings(s *scenarios.Scenario) (all []*scenarios.Scenario) {
 		func(w *scenarios.Workload) { w.Unnest = false },
 		func(w *scenarios.Workload) { w.Explicit = false },
 		func(w *scenarios.Workload) { w.Carry = false },
+		func(w *scenarios.Workload) { w.RetryRelease = false },
+		func(w *scenarios.Workload) { w.SameOwner = false },
 	} {
 		all = append(all, changed(s, func(c *scenarios.Scenario) { less(&c.Workload) }))
 	}

@@ -185,8 +185,8 @@ func (d *draw) overrides() {
 	}
 }
 
-// operations lets the clients take several permits, extend their holds, or end their work
-// with a shutdown. It draws from a stream of its own.
+// operations lets the clients take several permits, extend their holds, repeat what has no
+// answer, or end their work with a shutdown. It draws from a stream of its own.
 func (d *draw) operations(rng *rand.Rand) {
 	w := &d.s.Workload
 	claims := d.lock.Claims
@@ -203,6 +203,7 @@ func (d *draw) operations(rng *rand.Rand) {
 			w.Turn = ""
 		}
 	}
+	w.RetryRelease, w.SameOwner = rng.IntN(4) == 0, rng.IntN(4) == 0
 }
 
 // faults draws one to four of the available faults, and sometimes none.
