@@ -62,11 +62,11 @@ func (t *trace) handedOn(k ownerLock, c *change) *op {
 	if !t.claims.Fairness {
 		return nil
 	}
-	others := t.accountOf(ownerLock{"", k.lock})
-	if !others.anyHeld(o.inv+1, c.t, func(s *span) bool { return (s.holder != k.owner || s.from < o.inv) && s.from < c.t }) {
-		return nil // it did not wait
+	before, others := o.own.ops.last(o.inv-1, isAcquire), t.accountOf(ownerLock{"", k.lock})
+	if before != nil && before.unclear() || others.anyHeld(o.inv+1, c.t, func(s *span) bool { return (s.holder != k.owner || s.from < o.inv) && s.from < c.t }) {
+		return o
 	}
-	return o
+	return nil // it did not wait
 }
 
 // handedToItself is a waiting acquire to which its client handed the lock, as it took back

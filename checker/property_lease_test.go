@@ -165,6 +165,8 @@ func TestLeaseAndRenewal(t *testing.T) {
 			3020 c1 release
 			3021 server n1 EVAL by=c1 holder=c1 count=1 ttl=860
 			3022 c1 ok count=1`, Lease, Violated, "", "were still owed", ""},
+		{"handed to the place of an acquire without an answer", leased(func(h *history.Header) { h.Claims.Fairness = true }), placeKept("info err=unknown"), Lease, OutcomeOK, "", "", ""},
+		{"handed to an owner without a place", leased(func(h *history.Header) { h.Claims.Fairness = true }), placeKept("fail err=busy"), Lease, Violated, "", "were still owed", ""},
 		{"in time", renewed, hold + `
 			330  server n1 PEXPIRE by=c1 holder=c1 ttl=1000
 			700  server n1 PEXPIRE by=c1 holder=c1 ttl=1000
@@ -240,4 +242,17 @@ func TestRenewalAfterAFault(t *testing.T) {
 		{"never comes back", renewed, hiccup + `
 			3500  c1 gives`, Renewal, Violated, "", "although nothing was wrong any more after 2.000 s", "server log"},
 	})
+}
+
+// placeKept is an owner whose earlier acquire ended with an answer, while its server was down.
+func placeKept(answer string) string {
+	return `
+		0    fault start 1 node-crash n1
+		1    c1 acquire lease=3000 wait=900
+		901  c1 ` + answer + `
+		910  c1 acquire lease=3000 wait=3000
+		1400 fault end 1 node-crash n1
+		1450 server n1 EVAL by=c1 holder=c1 ttl=800
+		1460 server n1 EVAL by=c1 holder=c1 ttl=3000
+		1461 c1 ok count=1`
 }

@@ -166,7 +166,7 @@ func (c *thread) giveBack(ctx context.Context, held int) bool {
 		switch kind := c.release(ctx, held > 1); {
 		case kind == history.OK:
 			return c.proceed()
-		case kind != history.Info || held == 1 && !c.work.RetryRelease:
+		case kind != history.Info || held == 1 && (!c.work.RetryRelease || c.last && c.work.Shutdown): // a second shutdown would find nothing to do
 			return false
 		}
 		stop := c.listen(c.loss)
