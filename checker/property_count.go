@@ -193,7 +193,7 @@ func (j countJudge) judgeServerCounts(k ownerLock) Verdict {
 		if c.holder != k.owner || !c.command() || (c.Count <= c.WasCount && c.was == c.holder) {
 			continue
 		}
-		allowed := b.hi + extra + late[c.Node]
+		allowed := b.hi + extra + late[c.Node] + j.unclearPermits(j.accountOf(k), c.t)
 		if open != nil {
 			allowed += open.permits()
 		}
@@ -225,10 +225,12 @@ func (j countJudge) judgeServerCounts(k ownerLock) Verdict {
 }
 
 // lateAcquires counts an owner's acquires without a grant before a time, whose request a
-// fault may have kept back until a command. A lock that does not claim to take acquires
-// back may leave such a request behind.
+// fault may have kept back until a command. A lock that claims to take acquires back takes
+// back what such a request is granted.
 func (t *trace) lateAcquires(k ownerLock, c *change, before int64) (n int) {
-	if t.claims.TakesBack {
+	if t.claims.TakesBack && !slices.ContainsFunc(t.accountOf(k).changes.between(c.t+1, plus(c.t, t.allow.takingBack)), func(d *change) bool {
+		return d.Node == c.Node && d.command() && d.By == c.By && d.givesBack(k.owner)
+	}) {
 		return 0
 	}
 	since := t.heldBack(t.client[k.owner], c.group, c.t)
@@ -237,6 +239,20 @@ func (t *trace) lateAcquires(k ownerLock, c *change, before int64) (n int) {
 			break
 		}
 		if o.f == history.Acquire && !o.granted() && o.ret < c.t && o.ret >= since {
+			n += o.permits()
+		}
+	}
+	return n
+}
+
+// unclearPermits counts the permits of a semaphore, or the holds of a reader, that operations
+// without an answer may have left their owner. No later release ends these.
+func (t *trace) unclearPermits(own *account, by int64) (n int) {
+	if t.claims.Capacity() == 1 {
+		return 0
+	}
+	for _, o := range own.ops.all[:own.ops.latest(by)+1] {
+		if o.unclear() && o.ret < by {
 			n += o.permits()
 		}
 	}

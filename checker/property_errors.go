@@ -132,13 +132,6 @@ func (j errorsJudge) calledBy(o *op, when int64) bool {
 	})
 }
 
-// mayHaveAnother reports whether the owner of a release may have one more permit of a
-// semaphore, or one more reader's hold. An operation without an answer may have left that,
-// and the release does not end it.
-func (j errorsJudge) mayHaveAnother(release *op) bool {
-	return j.claims.Capacity() > 1 && release.own.ops.last(release.inv, func(o *op) bool { return o != release && o.unclear() }) != nil
-}
-
 // hadNoEffect checks that a successful release has ended the hold. When it
 // returns, the servers without the hold must suffice for another owner: on a
 // single server no hold may remain, under any fault. Later no server at all may
@@ -150,7 +143,7 @@ func (j errorsJudge) hadNoEffect(o *op) Verdict {
 	}
 	k := ownerLock{o.owner, o.lock}
 	again := o.nextInv()
-	if again <= o.ret || j.mayHaveAnother(o) {
+	if again <= o.ret || j.unclearPermits(o.own, o.inv) > 0 {
 		return v
 	}
 	kept := map[string]bool{} // groups that have the hold when the release returns

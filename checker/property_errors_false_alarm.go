@@ -54,19 +54,14 @@ func (j errorsJudge) judgeLostGrant(c *Belief) Verdict {
 	return v
 }
 
-// groupsAnsweringFor counts the groups in which the server that answers clients at that
-// time has a hold.
-func (j errorsJudge) groupsAnsweringFor(c *Belief, when int64) int {
-	return j.groupsHolding(c.Lock, c.Owner, when, when, func(s *span) bool { return !s.replica && s.led <= when && j.stillAnswers(s.group, s.led, when) })
-}
-
 // judgeKeptHold checks that the servers did not keep a hold whose owner was notified of its
 // loss; how says in which way. A fault may have hidden their state from its client. And a
 // release may leave outer holds whose leases are over: with it the lock is free. A server
 // that took the place of another may have handed the lock to the same owner once more.
 func (j errorsJudge) judgeKeptHold(c *Belief, told int64, how string) Verdict {
 	o := j.op(c.AcquireOp)
-	if c.Lease == 0 || j.mayBeClosing(c.Client, told) || j.groupsAnsweringFor(c, told) < j.claims.Quorum || j.leftBehind(c, told).groups > 0 {
+	answers := func(s *span) bool { return !s.replica && s.led <= told && j.stillAnswers(s.group, s.led, told) }
+	if c.Lease == 0 || j.mayBeClosing(c.Client, told) || j.groupsHolding(c.Lock, c.Owner, told, told, answers) < j.claims.Quorum || j.leftBehind(c, told).groups > 0 {
 		return Verdict{Outcome: OutcomeOK}
 	}
 	owed, ok := j.owedByServers(c, told)

@@ -40,7 +40,7 @@ func judgeOwnership(t *trace) Verdict {
 		case c.ends():
 			what = "overwrote"
 		case c.Count < c.WasCount:
-			if t.claims.Permits > 1 && t.permitRanOut(c) {
+			if t.claims.Capacity() > 1 && t.permitRanOut(c) {
 				continue
 			}
 			what = "lowered"

@@ -121,7 +121,11 @@ type waiter struct {
 const alone = "-"
 
 func (j progressJudge) waiterOf(o *op) waiter {
-	return waiter{o.lock, j.weightOf(o), cmp.Or(o.args.Self, alone)}
+	lasts := func(s *span) bool { return s.to >= j.waitEnd(o) }
+	if o.args.Self == "" || len(j.changes) > 0 && !j.accountOf(ownerLock{o.args.Self, o.lock}).anyHeld(o.inv, o.inv, lasts) {
+		return waiter{o.lock, j.weightOf(o), alone}
+	}
+	return waiter{o.lock, j.weightOf(o), o.args.Self}
 }
 
 // waiting describes the obstacles of the waiters of one lock.

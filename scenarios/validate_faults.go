@@ -34,7 +34,7 @@ func (v validator) faults() error {
 }
 
 func (v validator) fault(path string, spec faults.Spec) error {
-	names := faultNames()
+	names := english.Words(faults.Vocabulary(), func(kind faults.Kind) string { return kind.Name })
 	if err := v.required(path+".fault", spec.Fault, "one of: "+strings.Join(names, ", ")); err != nil {
 		return err
 	}
@@ -244,8 +244,4 @@ func (v validator) example(kind faults.Kind) string {
 		return "node-1"
 	}
 	return "client-1"
-}
-
-func faultNames() []string {
-	return english.Words(faults.Vocabulary(), func(kind faults.Kind) string { return kind.Name })
 }

@@ -115,17 +115,13 @@ func (o *owner) forget() {
 
 func (o *owner) release(ctx context.Context) reply {
 	left, err := o.locker.Unlock(ctx)
-	if err == nil && left <= 0 || nothingHeld(err) {
+	if err == nil && left <= 0 || (errors.Is(err, lock.ErrLost) || errors.Is(err, lock.ErrNotHeld)) && !errors.Is(err, lock.ErrUnknown) {
 		o.forget()
 	}
 	if err != nil {
 		return failure(err)
 	}
 	return reply{OK: true, Count: left}
-}
-
-func nothingHeld(err error) bool {
-	return (errors.Is(err, lock.ErrLost) || errors.Is(err, lock.ErrNotHeld)) && !errors.Is(err, lock.ErrUnknown)
 }
 
 func (o *owner) extend(ctx context.Context, lease time.Duration) reply {

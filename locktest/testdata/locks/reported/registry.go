@@ -50,7 +50,8 @@ type Entry struct {
 	Name string
 	Rand *rand.Rand
 
-	value string
+	value  string
+	inside bool // it has the slot
 }
 
 // ofProcess says that the value stands for the process.
@@ -67,7 +68,7 @@ func (m *Entry) Lock(ctx context.Context) error {
 		return over(ctx, m.Name)
 	}
 	err := m.ask(ctx)
-	if err != nil {
+	if m.inside = err == nil; !m.inside {
 		<-slot
 	}
 	return err
@@ -107,10 +108,12 @@ func (m *Entry) take(ctx context.Context) (bool, error) {
 	return m.Redis.SetNX(ctx, m.Name, m.value, m.Lease).Result()
 }
 
-// Unlock gives the lock back, also when ctx has ended.
+// Unlock gives the lock back, also when ctx has ended. A thread may repeat it.
 func (m *Entry) Unlock(ctx context.Context) error {
-	slot := m.slot(m.Name)
-	defer func() { <-slot }()
+	if slot := m.slot(m.Name); m.inside {
+		m.inside = false
+		defer func() { <-slot }()
+	}
 	remove := func() error {
 		return giveBack(ctx, m.Name, m.Lease, ErrNotHeld, func(ctx context.Context) (int64, error) {
 			return release.Run(ctx, m.Redis, []string{m.Name}, m.value).Int64()

@@ -1,0 +1,92 @@
+package checker
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/holdfast-go/holdfast/checker/history"
+)
+
+// An owner goes on after an operation without an answer. What that one left on the servers
+// is the owner's as well, beside what it takes later.
+func TestAnOwnerGoesOnAfterNoAnswer(t *testing.T) {
+	permits := leased(func(h *history.Header) { h.Claims.Reentrant, h.Claims.Permits = false, 3 })
+	readers := leased(func(h *history.Header) { h.Claims.Reentrant, h.Claims.ReadWrite = false, true })
+	turning := leased(func(h *history.Header) {
+		h.Claims.Reentrant, h.Claims.ReadWrite, h.Claims.PrefersWriters, h.Claims.Downgrades, h.Claims.Handoff = false, true, true, true, second
+	})
+	takesBack := leased(func(h *history.Header) { h.Claims.TakesBack = true })
+	const unheard = `
+		0    fault start 1 hold-reply c1 n1
+		1    c1 acquire lease=1000 mode=shared
+		2    server n1 EVAL by=c1 holder=c1 ttl=1000
+		40   c1 info err=unknown
+		41   fault end 1 hold-reply c1 n1
+		`
+	const known = `
+		1    c1 acquire lease=1000 mode=shared
+		2    server n1 EVAL by=c1 holder=c1 ttl=1000
+		3    c1 ok count=1
+		40   c1 release
+		41   server n1 EVAL by=c1 holder=c1 ttl=961
+		42   c1 ok
+		`
+	const twice = `
+		50   c1 acquire lease=9000 mode=shared
+		51   server n1 EVAL by=c1 holder=c1 count=2 ttl=9000
+		52   c1 ok count=1
+		60   c1 release
+		61   server n1 EVAL by=c1 holder=c1 count=1 ttl=941
+		62   c1 ok
+		70   c1 acquire lease=9000 mode=shared
+		71   server n1 EVAL by=c1 holder=c1 count=2 ttl=9000
+		72   c1 ok count=1
+		`
+	const cleaned = `
+		2000 c2 acquire lease=9000 wait=0
+		2001 server n1 EVAL by=c2 holder=c1 count=1 ttl=7070
+		2002 c2 fail err=busy`
+	const late = `
+		0    c1 acquire lease=9000 wait=50
+		10   fault start 1 hold-request c1 n1
+		50   c1 info err=unknown
+		60   c1 acquire lease=9000
+		61   server n1 EVAL by=c1 holder=c1 ttl=9000
+		62   c1 ok count=1
+		70   c1 release
+		71   server n1 EVAL by=c1
+		72   c1 ok
+		4000 fault end 1 hold-request c1 n1
+		4001 server n1 EVAL by=c1 holder=c1 ttl=9000
+		`
+	const expired = `
+		0    c1 acquire lease=1000
+		1    server n1 EVAL by=c1 holder=c1 ttl=1000
+		2    c1 ok count=1
+		10   c2 acquire lease=9000 wait=7980
+		20   c3 acquire lease=9000 wait=-1
+		30   c4 acquire lease=60000 wait=-1 mode=shared
+		1001 server n1 cause=expiry
+		1002 server n1 EVAL by=c3 holder=c3 ttl=9000
+		1003 c3 ok count=1
+		`
+	const turns = `
+		1100 c3 release
+		1101 server n1 EVAL by=c3 holder=c4 ttl=9000
+		1102 c3 ok
+		1103 c4 ok count=1
+		1200 c1.2 acquire lease=9000 mode=shared self=c1 wait=9000
+		7990 c2 fail err=busy
+		8000 server n1 EVAL by=c1 holder=c1.2 ttl=9000 was=c4
+		8001 c1.2 ok count=1`
+	run(t, []propertyTest{
+		{"a permit of which it never heard", permits, strings.ReplaceAll(unheard+twice, " mode=shared", ""), Count, OutcomeOK, "", "", ""},
+		{"a permit too many", permits, strings.ReplaceAll(known+twice, " mode=shared", ""), Count, Violated, "", "node-1 counted", "server log"},
+		{"a reader's hold of which it never heard", readers, unheard + twice, Count, OutcomeOK, "", "", ""},
+		{"another one takes that away when it is over", readers, unheard + twice + cleaned, Ownership, OutcomeOK, "", "", "server log"},
+		{"another one takes a living one away", readers, strings.ReplaceAll(unheard, "=1000", "=9000") + strings.Replace(twice, "ttl=941", "ttl=8941", 1) + cleaned, Ownership, Violated, "", "client-2 lowered the hold", "server log"},
+		{"a late request, taken back at once", takesBack, late + "4100 server n1 EVAL by=c1", Count, OutcomeOK, "", "", ""},
+		{"a late request that stays", takesBack, late + "13001 server n1 cause=expiry", Count, Violated, "", "it held none then", "server log"},
+		{"whose write is over waits behind a writer", turning, expired + turns, Progress, OutcomeOK, "", "", ""},
+	})
+}
