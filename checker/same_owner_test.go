@@ -10,8 +10,8 @@ import (
 // An owner goes on after an operation without an answer. What that one left on the servers
 // is the owner's as well, beside what it takes later.
 func TestAnOwnerGoesOnAfterNoAnswer(t *testing.T) {
-	permits := leased(func(h *history.Header) { h.Claims.Reentrant, h.Claims.Permits = false, 3 })
-	readers := leased(func(h *history.Header) { h.Claims.Reentrant, h.Claims.ReadWrite = false, true })
+	permits := leased(func(h *history.Header) { h.Claims.Reentrant, h.Claims.Permits, h.Claims.TakesBack = false, 3, true })
+	readers := leased(func(h *history.Header) { h.Claims.Reentrant, h.Claims.ReadWrite, h.Claims.TakesBack = false, true, true })
 	turning := leased(func(h *history.Header) {
 		h.Claims.Reentrant, h.Claims.ReadWrite, h.Claims.PrefersWriters, h.Claims.Downgrades, h.Claims.Handoff = false, true, true, true, second
 	})
