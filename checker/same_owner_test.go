@@ -11,7 +11,9 @@ import (
 // is the owner's as well, beside what it takes later.
 func TestAnOwnerGoesOnAfterNoAnswer(t *testing.T) {
 	permits := leased(func(h *history.Header) { h.Claims.Reentrant, h.Claims.Permits, h.Claims.TakesBack = false, 3, true })
-	readers := leased(func(h *history.Header) { h.Claims.Reentrant, h.Claims.ReadWrite, h.Claims.TakesBack = false, true, true })
+	readers := leased(func(h *history.Header) {
+		h.Claims.Reentrant, h.Claims.ReadWrite, h.Claims.TakesBack = false, true, true
+	})
 	turning := leased(func(h *history.Header) {
 		h.Claims.Reentrant, h.Claims.ReadWrite, h.Claims.PrefersWriters, h.Claims.Downgrades, h.Claims.Handoff = false, true, true, true, second
 	})
