@@ -332,3 +332,26 @@ func TestQuorumsThatLetInTooMany(t *testing.T) {
 		}
 	}
 }
+
+// Three owners overstay their leases of two permits while two others are granted theirs. All
+// leases overlap in pairs, and never all at once: so nobody was one too many but those who
+// overstayed.
+func TestLeasesThatNeverRanAtOnce(t *testing.T) {
+	h := leased(func(h *history.Header) { h.Claims.Reentrant, h.Claims.Permits, h.User = false, 2, history.Careless })
+	v := verdictOn(t, Exclusion, h, `
+		0    c1 acquire lease=1000
+		1    server n1 EVAL by=c1 holder=c1 ttl=1000
+		2    c1 ok
+		10   c2 acquire lease=9000
+		11   c3 acquire lease=9000 wait=5000
+		900  server n1 EVAL by=c2 holder=c2 ttl=9000 was=c1
+		1010 server n1 EVAL by=c3 holder=c3 ttl=9000
+		1011 c3 ok
+		1012 c2 ok
+		2000 c1 release; 2001 fail err=lost
+		2002 c2 release; 2003 ok
+		2004 c3 release; 2005 ok`)
+	if v.Class != LeaseOutlived || v.Faulty() || !strings.Contains(v.Reason, "client-1/1 went on after its lease had ended") {
+		t.Errorf("got %+v, want client-1/1 to be who went on", v)
+	}
+}

@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 	"slices"
@@ -118,7 +119,8 @@ func crowds(beliefs []Belief, claims history.Claims) iter.Seq[[]Overlap] {
 
 // judgeCrowd judges each overlap of a crowd for which the lock has no room by itself. The
 // others count together: the gravest come first, and the one with which the lock has no
-// more room decides. So the excuse of one hold excuses one more, and not two.
+// more room decides. So the excuse of one hold excuses one more, and not two. If the leases
+// never ran all at once, the owner whose lease ended first went on after it.
 func (t *trace) judgeCrowd(crowd []Overlap) []*contradiction {
 	var all, together []*contradiction
 	for _, o := range crowd {
@@ -132,19 +134,38 @@ func (t *trace) judgeCrowd(crowd []Overlap) []*contradiction {
 	slices.SortStableFunc(together, func(p, q *contradiction) int { return q.badness() - p.badness() })
 	b := crowd[0].B
 	weight := b.Weight
-	var with []*Belief
-	for _, p := range together {
-		other := p.first
-		if other == b {
-			other = p.second
+	otherOf := func(p *contradiction) *Belief {
+		if p.first == b {
+			return p.second
 		}
-		if weight += other.Weight; weight > t.claims.Capacity() {
-			p.others = with
-			return append(all, p)
+		return p.first
+	}
+	for i, p := range together {
+		if weight += otherOf(p).Weight; weight <= t.claims.Capacity() {
+			continue
 		}
-		with = append(with, other)
+		if crowd := together[:i+1]; p.badness() == worstOverlap && !t.ranAtOnce(crowd) {
+			slices.SortStableFunc(crowd, func(p, q *contradiction) int { return cmp.Compare(q.owed, p.owed) })
+			p = crowd[i]
+			p.class, p.why = LeaseOutlived, t.whyOutlivedInherent(p)
+		}
+		for _, q := range together[:i] {
+			p.others = append(p.others, otherOf(q))
+		}
+		return append(all, p)
 	}
 	return all
+}
+
+// ranAtOnce reports whether the leases that a crowd was owed ran all at once: the first
+// one ended after the last grant.
+func (t *trace) ranAtOnce(crowd []*contradiction) bool {
+	var last int64
+	for _, p := range crowd {
+		granted, _ := t.grantOnServers(p.second)
+		last = max(last, granted)
+	}
+	return !slices.ContainsFunc(crowd, func(p *contradiction) bool { return p.owed <= plus(last, t.allow.rounding) })
 }
 
 // badness orders overlaps: those that are the lock's fault first, then by class.

@@ -84,7 +84,11 @@ func (j fairnessJudge) judge() Verdict {
 
 // keptPlace reports whether the owner of an acquire may have stood in the queue by a time. A
 // fault may have kept the end of its earlier wait from the servers, which then keep its place.
+// Or it still has the lock, because a release without an answer never arrived.
 func (j fairnessJudge) keptPlace(o *op, by int64) bool {
+	if r := o.own.ops.last(o.inv-1, func(p *op) bool { return p.f != history.Inspect }); r != nil && r.f == history.Release && r.unclear() {
+		return true
+	}
 	for o.inv > by {
 		o = o.own.ops.last(o.inv-1, isAcquire)
 		if o == nil || o.granted() || j.overlap(o.inv, o.ret, j.allow.healing, touches(o.client)) == 0 {

@@ -89,6 +89,19 @@ func TestAnOwnerGoesOnAfterNoAnswer(t *testing.T) {
 		{"another one takes a living one away", readers, strings.ReplaceAll(unheard, "=1000", "=9000") + strings.Replace(twice, "ttl=941", "ttl=8941", 1) + cleaned, Ownership, Violated, "", "client-2 lowered the hold", "server log"},
 		{"a late request, taken back at once", takesBack, late + "4100 server n1 EVAL by=c1", Count, OutcomeOK, "", "", ""},
 		{"a late request that stays", takesBack, late + "13001 server n1 cause=expiry", Count, Violated, "", "it held none then", "server log"},
+		{"who may still have the lock passes nobody", leased(func(h *history.Header) { h.Claims.Fairness = true }), `
+			0    c1 takes lease=9000
+			50   fault start 1 hold-request c1 n1
+			51   c1 release
+			60   c2 acquire lease=1000 wait=9000
+			90   c1 info err=unknown
+			91   fault end 1 hold-request c1 n1
+			600  c1 acquire lease=9000
+			602  c1 ok count=1
+			700  c1 release
+			701  server n1 EVAL by=c1 holder=c2 ttl=1000
+			702  c1 ok
+			703  c2 ok count=1`, Fairness, OutcomeOK, "", "", ""},
 		{"whose write is over waits behind a writer", turning, expired + turns, Progress, OutcomeOK, "", "", ""},
 	})
 }

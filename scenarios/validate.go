@@ -53,7 +53,7 @@ type validator struct {
 // the error points to the place where it is missing.
 func (v validator) at(path, hint, format string, args ...any) error {
 	for path != "" && !v.d.has(path) {
-		path = parent(path)
+		path = path[:max(0, strings.LastIndexAny(path, ".["))] // its parent
 	}
 	return v.d.errorf(v.d.values[path], hint, format, args...)
 }
@@ -63,10 +63,6 @@ func (v validator) atKey(path, hint, format string, args ...any) error {
 		return v.d.errorf(at, hint, format, args...)
 	}
 	return v.at(path, hint, format, args...)
-}
-
-func parent(path string) string {
-	return path[:max(0, strings.LastIndexAny(path, ".["))]
 }
 
 // required returns an error if a text is missing or blank.

@@ -153,7 +153,7 @@ func lock(p *sheet, word string) {
 	l := locks.MustFind(word)
 	p.begin(word, "a built-in lock")
 	p.line("is", l.Summary())
-	p.line("promises", english.And(promised(l)))
+	p.line("promises", english.And(append([]string{"exclusion"}, slices.DeleteFunc(history.Claims{}.Names(), func(name string) bool { return !l.Claims.Has(name) })...)))
 	var breaks []string
 	n := 0
 	for _, s := range scenarios.Catalogue() {
@@ -171,10 +171,6 @@ func lock(p *sheet, word string) {
 		source = "internal/textbook, scenarios/locks/builtin.go"
 	}
 	p.end(source, "docs/matrix.md, docs/bench-locks.md", "run --lock "+word)
-}
-
-func promised(l *locks.Lock) []string {
-	return append([]string{"exclusion"}, slices.DeleteFunc(history.Claims{}.Names(), func(name string) bool { return !l.Claims.Has(name) })...)
 }
 
 func claim(p *sheet, word string) {

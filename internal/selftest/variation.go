@@ -83,10 +83,6 @@ func (v *variation) latency(spread, lag time.Duration) {
 	}
 }
 
-func (v *variation) thinks(client int, lo, hi time.Duration) {
-	search.Override(v.Scenario, party.Client(client), func(o *scenarios.Override) { o.Think = new(v.between(lo, hi)) })
-}
-
 func (v *variation) starts(client int, lo, hi time.Duration) {
 	search.Override(v.Scenario, party.Client(client), func(o *scenarios.Override) { o.Start = new(v.between(lo, hi)) })
 }

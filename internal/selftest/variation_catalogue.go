@@ -146,7 +146,7 @@ var related = map[string]func(v *variation){
 		v.Workload.Lease = v.between(9000*ms, 11000*ms)
 		lease := time.Duration(v.Workload.Lease)
 		v.think(50*ms, 300*ms)
-		v.thinks(1, lease+1100*ms, lease+1800*ms)
+		search.Override(v.Scenario, party.Client(1), func(o *scenarios.Override) { o.Think = new(v.between(lease+1100*ms, lease+1800*ms)) })
 		v.starts(2, 500*ms, 1500*ms)
 		v.starts(3, 500*ms, 1500*ms)
 	},

@@ -51,17 +51,13 @@ func UsersOf(s *scenarios.Scenario, l *locks.Lock, choice string) (users []strin
 			missing = noCarefulUser
 		case s.Has(func(t history.Traits) bool { return t.Cancels }) && !l.Claims.LostSign:
 			missing = nothingToCancel
-		case !l.Claims.LostSign && slices.ContainsFunc(s.Faults, waitsForMessage):
+		case !l.Claims.LostSign && slices.ContainsFunc(s.Faults, func(f faults.Spec) bool { // a message to a waiter, or its subscription
+			return f.On != nil && (f.On.Moment == faults.Published || f.On.Moment == faults.Delivered || f.On.Command == "SUBSCRIBE")
+		}):
 			missing = nothingToHear
 		default:
 			users = append(users, history.Careful)
 		}
 	}
 	return users, missing
-}
-
-// waitsForMessage reports whether a fault strikes at a message to a waiter, or at
-// its subscription.
-func waitsForMessage(f faults.Spec) bool {
-	return f.On != nil && (f.On.Moment == faults.Published || f.On.Moment == faults.Delivered || f.On.Command == "SUBSCRIBE")
 }

@@ -8,8 +8,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 )
 
 // clientLines are the lines of CLIENT LIST about connections of client processes.
@@ -84,21 +82,12 @@ func (srv *Server) awaitDeparture(ctx context.Context) {
 
 func (srv *Server) sweep(ctx context.Context) error {
 	c := srv.Client()
-	scan := c.Scan(ctx, 0, "*"+literally(srv.world.external().key)+"*", page).Iterator()
+	literally := strings.NewReplacer(`*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`, `^`, `\^`, `\`, `\\`)
+	scan := c.Scan(ctx, 0, "*"+literally.Replace(srv.world.external().key)+"*", page).Iterator()
 	for scan.Next(ctx) {
 		if err := c.Del(ctx, scan.Val()).Err(); err != nil {
 			return err
 		}
 	}
 	return scan.Err()
-}
-
-// literally is a pattern that matches only a text.
-func literally(s string) string {
-	return strings.NewReplacer(`*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`, `^`, `\^`, `\`, `\\`).Replace(s)
-}
-
-// elsewhere reports whether a key belongs to another node of the cluster.
-func elsewhere(err error) bool {
-	return redis.HasErrorPrefix(err, "MOVED") || redis.HasErrorPrefix(err, "ASK")
 }

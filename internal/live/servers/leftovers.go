@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 )
 
 // Key is a key of a server. TTL is its remaining time to live, 0 for one that
@@ -56,7 +58,7 @@ func (srv *Server) existing(ctx context.Context, names []string) ([]Key, error) 
 	var keys []Key
 	for _, name := range slices.Compact(names) {
 		ttl, err := srv.Client().PTTL(ctx, name).Result()
-		if elsewhere(err) {
+		if redis.HasErrorPrefix(err, "MOVED") || redis.HasErrorPrefix(err, "ASK") { // the key belongs to another node
 			continue
 		}
 		if err != nil {

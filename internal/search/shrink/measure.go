@@ -22,7 +22,8 @@ func (w weight) less(than weight) bool {
 }
 
 func measure(s *scenarios.Scenario) weight {
-	w := weight{parts: 1000*s.Topology.Clients + 200*allHolds(s) + topologyParts(s.Topology) + workloadParts(s.Workload)}
+	w := weight{parts: 1000*s.Topology.Clients + 60*s.Topology.Replicas + 60*s.Topology.Groups + each(60, s.Topology.Cluster) +
+		each(10, s.Topology.Latency != scenarios.Latency{}, s.Topology.Lag != 0) + 200*allHolds(s) + workloadParts(s.Workload)}
 	for _, o := range s.Override {
 		for _, f := range overridable {
 			if f.clear(&o) {
@@ -54,10 +55,6 @@ func holdsOf(s *scenarios.Scenario, n int) int {
 		return *o.Holds
 	}
 	return s.Workload.Holds
-}
-
-func topologyParts(t scenarios.Topology) int {
-	return 60*t.Replicas + 60*t.Groups + each(60, t.Cluster) + each(10, t.Latency != scenarios.Latency{}, t.Lag != 0)
 }
 
 func workloadParts(w scenarios.Workload) int {
