@@ -17,6 +17,7 @@ type giveBack struct {
 	released  *holding  // of a last release; nil otherwise
 	isRelease bool
 	tries     int
+	repeated  bool // goes on without its owner, who may call again
 	answered  bool // by the server, after the owner got ErrUnknown
 }
 
@@ -207,7 +208,8 @@ func (s *state) released(g *giveBack, found bool, err error) (after func(), _ er
 		if cur != nil {
 			after = cur.end(ErrUnknown)
 		}
-		if s.open == g && !s.c.closed {
+		if s.open == g && !s.c.closed && !g.repeated {
+			g.repeated = true
 			s.use()
 			go func() {
 				defer s.leave()

@@ -54,6 +54,37 @@ func TestUnlock_repeatsUntilTheServerAnswers(t *testing.T) {
 	}
 }
 
+// An owner repeats the release of an inner hold, and the client goes on with it after each
+// call. It does so once, however often the owner calls.
+func TestUnlock_goesOnOnce(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		l := w.clientOn(w.redis(noRetries)).NewLock("orders", "a")
+		must[lock.Grant](t)(l.Lock(ctx, lock.Lease(time.Hour)))
+		must[lock.Grant](t)(l.Lock(ctx, lock.Lease(time.Hour)))
+		end := w.refuse()
+		for range 5 {
+			_, err := l.Unlock(ctx)
+			wantErr(t, "refused", err, lock.ErrUnknown)
+		}
+		requests := func() int {
+			return len(slices.DeleteFunc(w.arrived(), func(e entry) bool { return !e.releases() }))
+		}
+		before := requests()
+		time.Sleep(10 * time.Second)
+		if n := requests() - before; n < 9 || n > 11 {
+			t.Errorf("%d requests in 10s, of a client that asks once a second", n)
+		}
+		end()
+		time.Sleep(2 * time.Second)
+		for left := 1; left >= 0; left-- {
+			if n := must[int](t)(l.Unlock(ctx)); n != left {
+				t.Errorf("%d holds remain, want %d", n, left)
+			}
+		}
+	})
+}
+
 // A server that refuses everything gets no more than a few requests for each release.
 func TestUnlock_doesNotFloodTheServer(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
