@@ -333,8 +333,8 @@ func TestQuorumsThatLetInTooMany(t *testing.T) {
 	}
 }
 
-// Three owners overstay their leases of two permits while two others are granted theirs. All
-// leases overlap in pairs, and never all at once: so nobody was one too many but those who
+// An owner overstays its lease of one of two permits while two others are granted theirs. The
+// leases overlap in pairs, and never all at once. So one was too many because the first
 // overstayed.
 func TestLeasesThatNeverRanAtOnce(t *testing.T) {
 	h := leased(func(h *history.Header) { h.Claims.Reentrant, h.Claims.Permits, h.User = false, 2, history.Careless })

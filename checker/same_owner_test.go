@@ -7,8 +7,8 @@ import (
 	"github.com/holdfast-go/holdfast/checker/history"
 )
 
-// An owner goes on after an operation without an answer. What that one left on the servers
-// is the owner's as well, beside what it takes later.
+// An owner goes on after an operation without an answer. That one may have left it a hold on
+// the servers, beside those that it takes later.
 func TestAnOwnerGoesOnAfterNoAnswer(t *testing.T) {
 	permits := leased(func(h *history.Header) { h.Claims.Reentrant, h.Claims.Permits, h.Claims.TakesBack = false, 3, true })
 	readers := leased(func(h *history.Header) {
