@@ -177,6 +177,13 @@ func (t *trace) lossUntil(i int, by int64) lossOfHold {
 	return l
 }
 
+// endHold ends a hold after some time, if nothing ends it before.
+func endHold(p *linear.Op, after int64) {
+	if p.Renewed || after < p.Lease {
+		p.Renewed, p.Lease = false, max(1, after)
+	}
+}
+
 // shortenHolds ends the holds of a belief at the time of its loss, if their owner asked for
 // them by then.
 func (f *forgiving) shortenHolds(c *Belief, lost, by int64) {
@@ -190,7 +197,7 @@ func (f *forgiving) shortenHolds(c *Belief, lost, by int64) {
 			if !known || f.claims.Nodes > 1 {
 				from = o.ret
 			}
-			p.Renewed, p.Lease = false, min(p.Lease, max(1, lost-from))
+			endHold(p, lost-from)
 		}
 	}
 }

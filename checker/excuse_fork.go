@@ -85,7 +85,7 @@ func (t *trace) branch(lock, node string, since int64, ops []linear.Op, on map[i
 				}
 			}
 			if !t.takenAway(asked, node, until) {
-				branch[p].Renewed, branch[p].Lease = false, min(branch[p].Lease, max(1, until-asked.ret))
+				endHold(&branch[p], until-asked.ret)
 			}
 		}
 	}

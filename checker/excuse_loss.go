@@ -170,7 +170,7 @@ func (t *trace) leftBehind(c *Belief, by int64) (l lossOfHold) {
 		}
 		for _, f := range t.faults {
 			// A server goes on for a moment after the time that a fault is noted at.
-			if !f.Promotes || plus(f.from, t.allow.rounding) < s.t || f.from > by || !slices.Contains(f.nodes, s.Node) {
+			if !f.Promotes || plus(f.from, t.allow.rounding) < s.t || f.from > min(by, s.expires()) || !slices.Contains(f.nodes, s.Node) {
 				continue
 			}
 			if !own.anyHeld(s.t, by, func(o *span) bool {

@@ -202,3 +202,38 @@ func TestARepeatedReleaseWasTheFirstOne(t *testing.T) {
 		{"and another client's command ended the hold", plain, first + "102 server n1 DEL by=c3\n" + next, Errors, Violated, "", "although no server held the lock for it any more", "server log"},
 	})
 }
+
+// The lease of a hold ended before a replica took the place of its server. So the failover
+// took nothing from its owner, whose release has no answer and came in time.
+func TestAHoldThatEndedBeforeAFailover(t *testing.T) {
+	renewed := leased(func(h *history.Header) {
+		h.Claims.Reentrant, h.Claims.Renewal, h.Claims.RenewEvery = false, true, 400*millisecond
+	})
+	v := verdictOn(t, Linearizable, renewed, `
+		0    c1 acquire lease=1000 renewed
+		1    server n1 SET by=c1 holder=c1 ttl=1000
+		2    c1 ok count=1
+		3    server n1r1 cause=replication holder=c1 ttl=998
+		400  server n1 EVAL by=c1 holder=c1 ttl=1000
+		402  server n1r1 cause=replication holder=c1 ttl=998
+		500  fault start 1 hold-request c1 n1
+		600  c1 release
+		1300 c2 acquire lease=1000; 1302 fail err=busy
+		1400 server n1 cause=expiry
+		1401 server n1r1 cause=expiry
+		1403 c3 takes lease=5000
+		1500 fault start 2 failover n1
+		1510 fault end 2 failover n1
+		1700 c3 release; 1701 fail err=lost
+		2000 c2 acquire lease=1000
+		2001 server n1r1 SET by=c2 holder=c2 ttl=1000 role=primary
+		2002 c2 ok count=1
+		2010 c2 release
+		2011 server n1r1 DEL by=c2 role=primary
+		2012 c2 ok
+		5000 c1 info err=unknown
+		5001 fault end 1 hold-request c1 n1`)
+	if v.Inherent == "" {
+		t.Errorf("got %+v, want the failover to be the cause, and nothing else to be wrong", v)
+	}
+}

@@ -34,9 +34,6 @@ type breakage struct {
 // breaks reports whether a run violates a property.
 func breaks(r *results.Run) bool { return checker.HarmOf(r.Verdicts) != checker.NoHarm }
 
-// atFault reports whether the lock could have kept a promise that it broke.
-func atFault(r *results.Run) bool { return some(r, checker.Verdict.Faulty) }
-
 func undecided(r *results.Run) bool {
 	return r.Failure != "" || len(r.Verdicts) == 0 || some(r, func(v checker.Verdict) bool { return v.Outcome == checker.Unknown })
 }
@@ -70,7 +67,7 @@ func newTally(runs []results.Run, hazard func(scenario string) string) *tally {
 		}
 		y.worst[cell] = max(y.worst[cell], harm)
 		y.unknown[k] = y.unknown[k] || undecided(r)
-		y.faulty[cell] = y.faulty[cell] || atFault(r)
+		y.faulty[cell] = y.faulty[cell] || some(r, checker.Verdict.Faulty)
 		y.overlap[k] = max(y.overlap[k], r.Verdicts[checker.Exclusion].OverlapMS)
 	}
 	return y

@@ -12,9 +12,6 @@ import (
 // quarter of them.
 const findRuns = 1000
 
-// followed reports whether a run is as small as people can follow.
-func followed(s search.Size) bool { return s.Clients <= 2 && s.Faults <= 2 && s.Ops <= 12 }
-
 // Find makes the find of a search small, and writes it. If the first of its runs is still
 // large then, Find tries the others, and takes the smallest result. The cause of what it
 // returns has the faults that are left. An error is [search.ErrNotAgain] where a run did
@@ -33,7 +30,7 @@ func Find(ctx context.Context, runs []*Run, out Output) (*search.Shrunk, *Report
 		if best == nil || r.Stats.After.Less(least.Stats.After) {
 			best, least = run, r
 		}
-		if followed(least.Stats.After) {
+		if s := least.Stats.After; s.Clients <= 2 && s.Faults <= 2 && s.Ops <= 12 { // as small as people can follow
 			break
 		}
 	}
