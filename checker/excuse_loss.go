@@ -41,7 +41,7 @@ func (t *trace) lossOf(c *Belief, by int64) lossOfHold {
 		l.followChange(s)
 	}
 	for _, s := range t.accountOf(ownerLock{"", c.Lock}).changes.between(l.o.inv, by) {
-		if s.command() && s.holder != c.Owner && l.granted[s.group] != nil && (s.grants() || t.grantsAgain(s)) {
+		if s.command() && s.holder != c.Owner && l.granted[s.group] != nil && (s.grants() || t.grantsAgain(s) || t.claims.Capacity() > 1 && s.takes()) {
 			l.grantedAnother(s)
 		}
 	}

@@ -105,3 +105,31 @@ func TestAnOwnerGoesOnAfterNoAnswer(t *testing.T) {
 		{"whose write is over waits behind a writer", turning, expired + turns, Progress, OutcomeOK, "", "", ""},
 	})
 }
+
+// Two servers answer after a fork. The one without the writer gives a reader one more hold,
+// beside that of an unanswered release.
+func TestAReaderTakesOneMoreHoldInAFork(t *testing.T) {
+	readers := leased(func(h *history.Header) { h.Claims.Reentrant, h.Claims.ReadWrite = false, true })
+	v := verdictOn(t, Exclusion, readers, `
+		0    c2 acquire lease=1000 mode=shared
+		1    server n1 EVAL by=c2 holder=c2 ttl=1000
+		2    c2 ok count=1
+		10   fault start 1 failover n1
+		20   c2 release
+		21   c2 info err=unknown
+		100  c1 acquire lease=5000
+		101  server n1r1 EVAL by=c1 holder=c1 ttl=5000 role=primary
+		102  c1 ok count=1
+		200  c2 acquire lease=1000 mode=shared
+		201  server n1 EVAL by=c2 holder=c2 count=2 ttl=1000
+		202  c2 ok count=1
+		300  c1 release
+		301  server n1r1 EVAL by=c1 role=primary
+		302  c1 ok
+		310  c2 release
+		311  server n1 EVAL by=c2 holder=c2 count=1 ttl=600
+		312  c2 ok`)
+	if v.Outcome != Violated || v.Inherent == "" {
+		t.Errorf("got %+v, want the fork to be the cause", v)
+	}
+}
