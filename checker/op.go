@@ -30,6 +30,12 @@ func (o *op) onLock() bool {
 
 func (o *op) unclear() bool { return o.kind == history.Info || o.kind == history.Invoke }
 
+// followsUnclearRelease reports whether the owner had no answer to a release before.
+func (o *op) followsUnclearRelease() bool {
+	r := o.own.ops.last(o.inv-1, func(p *op) bool { return p.f != history.Inspect })
+	return r != nil && r.f == history.Release && r.unclear()
+}
+
 func (o *op) granted() bool { return o.f == history.Acquire && o.kind == history.OK }
 
 func (o *op) failed(class string) bool { return o.kind == history.Fail && o.res.Error == class }

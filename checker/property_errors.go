@@ -265,8 +265,8 @@ func (j errorsJudge) judgeAnswer(o *op) Verdict {
 func (j errorsJudge) judgeDeniedRelease(o *op) Verdict {
 	var groups []string
 	for _, c := range o.own.changes.between(o.inv, o.ret) {
-		if !j.commandOf(c, o) || !c.givesBack(o.owner) || slices.Contains(groups, c.group) {
-			continue
+		if !j.commandOf(c, o) || !c.givesBack(o.owner) || slices.Contains(groups, c.group) || o.followsUnclearRelease() {
+			continue // a release before, without an answer, may have done it
 		}
 		if groups = append(groups, c.group); len(groups) >= j.claims.Quorum {
 			return inherently(byServers(violation(o.ret, opIDs(o, j.grantOf(o.owner, o.lock, o.inv)),

@@ -86,10 +86,7 @@ func (j fairnessJudge) judge() Verdict {
 // fault may have kept the end of its earlier wait from the servers, which then keep its place.
 // Or it still has the lock, because a release without an answer never arrived.
 func (j fairnessJudge) keptPlace(o *op, by int64) bool {
-	if r := o.own.ops.last(o.inv-1, func(p *op) bool { return p.f != history.Inspect }); r != nil && r.f == history.Release && r.unclear() {
-		return true
-	}
-	for o.inv > by {
+	for o.inv > by && !o.followsUnclearRelease() {
 		o = o.own.ops.last(o.inv-1, isAcquire)
 		if o == nil || o.granted() || j.overlap(o.inv, o.ret, j.allow.healing, touches(o.client)) == 0 {
 			return false
@@ -98,8 +95,7 @@ func (j fairnessJudge) keptPlace(o *op, by int64) bool {
 	return true
 }
 
-// queuesApart returns the reason why two acquires may have stood in the queues of two servers, of which
-// neither knew the other; "" if they did not.
+// queuesApart returns the reason why two acquires may have stood in queues of two servers; "" if they did not.
 func (j fairnessJudge) queuesApart(a, b *op) string {
 	fork := slices.IndexFunc(j.faults, func(f *faultSpan) bool { return f.Forks && f.from <= b.ret && f.forgotUntil() >= a.inv })
 	granted, waited := j.carriedOutBy(b), j.carriedOutBy(a)

@@ -199,6 +199,14 @@ func TestARepeatedReleaseWasTheFirstOne(t *testing.T) {
 		{"and handed the lock on", fair, strings.Replace(first, "100 ", waits+"100 ", 1) + "102 server n1 EVAL by=c1 holder=c2 ttl=1000\n" + handed, Errors, OutcomeOK, "", "", ""},
 		{"and no log shows it", unwatched, first + next, Linearizable, OutcomeOK, "", "", ""},
 		{"which never arrived", plain, first + none, Linearizable, Violated, "", "client-1/1 released the lock at 0.351 s", ""},
+		{"which arrives with the second one", plain, strings.Replace(first, "hold-reply", "hold-request", 1) + `
+			300  c1 info err=unknown
+			350  c1 release
+			351  fault end 1 hold-request c1 n1
+			351  server n1 DEL by=c1
+			352  c1 fail err=not-held
+			400  c2 takes lease=1000
+			500  c2 gives`, Errors, OutcomeOK, "", "", ""},
 		{"and another client's command ended the hold", plain, first + "102 server n1 DEL by=c3\n" + next, Errors, Violated, "", "although no server held the lock for it any more", "server log"},
 	})
 }
