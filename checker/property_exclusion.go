@@ -123,25 +123,20 @@ func crowds(beliefs []Belief, claims history.Claims) iter.Seq[[]Overlap] {
 // never ran all at once, the owner whose lease ended first went on after it.
 func (t *trace) judgeCrowd(crowd []Overlap) []*contradiction {
 	var all, together []*contradiction
+	otherOf := map[*contradiction]*Belief{}
 	for _, o := range crowd {
 		p := t.judgeOverlap(o)
 		if o.A.Weight+o.B.Weight > t.claims.Capacity() {
 			all = append(all, p)
 		} else {
-			together = append(together, p)
+			together, otherOf[p] = append(together, p), o.A
 		}
 	}
 	slices.SortStableFunc(together, func(p, q *contradiction) int { return q.badness() - p.badness() })
 	b := crowd[0].B
 	weight := b.Weight
-	otherOf := func(p *contradiction) *Belief {
-		if p.first == b {
-			return p.second
-		}
-		return p.first
-	}
 	for i, p := range together {
-		if weight += otherOf(p).Weight; weight <= t.claims.Capacity() {
+		if weight += otherOf[p].Weight; weight <= t.claims.Capacity() {
 			continue
 		}
 		if crowd := together[:i+1]; p.badness() == worstOverlap && !t.ranAtOnce(crowd) {
@@ -150,7 +145,7 @@ func (t *trace) judgeCrowd(crowd []Overlap) []*contradiction {
 			p.class, p.why = LeaseOutlived, t.whyOutlivedInherent(p)
 		}
 		for _, q := range together[:i] {
-			p.others = append(p.others, otherOf(q))
+			p.others = append(p.others, otherOf[q])
 		}
 		return append(all, p)
 	}

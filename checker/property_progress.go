@@ -105,9 +105,15 @@ func (j progressJudge) judgeWait(o *op) Verdict {
 	return Verdict{Outcome: OutcomeOK}
 }
 
-// waitEnd is the end of an acquire's wait, as far as it is known.
+// waitEnd is the end of an acquire's wait, as far as it is known. An owner that has the lock
+// in the other mode waits like no other for as long as the servers have that hold.
 func (j progressJudge) waitEnd(o *op) int64 {
-	return min(o.ret, j.endTime, j.crashed.at(o.client))
+	end, held := min(o.ret, j.endTime, j.crashed.at(o.client)), o.inv
+	if o.args.Self == "" || len(j.changes) == 0 {
+		return end
+	}
+	j.accountOf(ownerLock{o.args.Self, o.lock}).anyHeld(o.inv, end, func(s *span) bool { held = max(held, s.to); return false })
+	return min(end, held)
 }
 
 // waiter stands for those who wait for one lock with one weight. An owner that has the lock
@@ -121,11 +127,7 @@ type waiter struct {
 const alone = "-"
 
 func (j progressJudge) waiterOf(o *op) waiter {
-	lasts := func(s *span) bool { return s.to >= j.waitEnd(o) }
-	if o.args.Self == "" || len(j.changes) > 0 && !j.accountOf(ownerLock{o.args.Self, o.lock}).anyHeld(o.inv, o.inv, lasts) {
-		return waiter{o.lock, j.weightOf(o), alone}
-	}
-	return waiter{o.lock, j.weightOf(o), o.args.Self}
+	return waiter{o.lock, j.weightOf(o), cmp.Or(o.args.Self, alone)}
 }
 
 // waiting describes the obstacles of the waiters of one lock.
