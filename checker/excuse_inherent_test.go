@@ -594,19 +594,25 @@ func TestInherent(t *testing.T) {
 			total, take + "20 c1 release\n30 c1 info err=unknown\n50 c1 release\n51 server n1 DEL by=c1\n52 c1 ok"},
 	} {
 		t.Run(tt.line, func(t *testing.T) {
-			v := verdictOn(t, tt.property, tt.right, tt.witness)
-			switch {
-			case tt.because == "ok":
-				if v.Outcome != OutcomeOK {
-					t.Errorf("witness: got %+v, want ok", v)
-				}
-			case v.Outcome != Violated || !strings.Contains(v.Inherent, tt.because):
-				t.Errorf("witness: got %+v, want it to be inherent because %q", v, tt.because)
-			}
-			if v := verdictOn(t, tt.property, tt.wrong, tt.counter); !v.Faulty() {
-				t.Errorf("counter-witness: got %+v, want a violation that is the lock's fault", v)
-			}
+			wantExcused(t, verdictOn(t, tt.property, tt.right, tt.witness), tt.because, verdictOn(t, tt.property, tt.wrong, tt.counter))
 		})
+	}
+}
+
+// wantExcused checks the verdicts of a witness, whose reason may be "ok", and of its
+// counter-witness.
+func wantExcused(t *testing.T, witness Verdict, because string, counter Verdict) {
+	t.Helper()
+	switch {
+	case because == "ok":
+		if witness.Outcome != OutcomeOK {
+			t.Errorf("witness: got %+v, want ok", witness)
+		}
+	case witness.Outcome != Violated || !strings.Contains(witness.Inherent, because):
+		t.Errorf("witness: got %+v, want it to be inherent because %q", witness, because)
+	}
+	if !counter.Faulty() {
+		t.Errorf("counter-witness: got %+v, want a violation that is the lock's fault", counter)
 	}
 }
 

@@ -34,8 +34,8 @@
 //	another hold     a request about a hold that is over: no effect
 //
 // A free lock has no hash to say this. A give-back therefore leaves a note, a key of its
-// owner with the serial, for half a minute, also when the hold was over. An acquire reads the note when the lock is
-// free, and does nothing if its own serial is smaller.
+// owner with the serial, for half a minute, also when the hold was over. An acquire reads
+// the note when the lock is free, and does nothing if its own serial is smaller.
 //
 // Counts in requests are absolute: "you have it twice then", not "once more". So the
 // client may repeat a request until it is answered, each time on another connection. And

@@ -42,9 +42,7 @@ func (r *Result) Sentences() []string {
 	if least >= 0 && least != most {
 		all = append(all, r.plan.sentence(points[least], r.Points[least].Count))
 	}
-	last := r.Points[most].Count
-	all = append(all, r.plan.sentence(points[most], last),
-		"with "+r.plan.setting(points[most])+", "+last.lostUpdate().chance(r.plan.events(), "loses an update", "lose an update")+leftOut(last.LostUnknown))
+	all = append(all, r.plan.sentence(points[most], r.Points[most].Count), r.plan.lostSentence(points[most], r.Points[most].Count))
 	if i := r.bounded(); i >= 0 {
 		all = append(all, r.plan.sentence(points[i], r.Points[i].Count)+": a bound and not a safe value, because the seed draws when the fault strikes")
 	} else if len(r.Points) > 1 && len(r.Boundaries) == 0 && !r.plan.random() && r.everywhere() {

@@ -67,6 +67,10 @@ func (p *Plan) sentence(at Point, c Count) string {
 	return "with " + p.setting(at) + ", " + c.overlap().chance(p.events(), "gives two holders", "give two holders") + leftOut(c.OverlapsUnknown)
 }
 
+func (p *Plan) lostSentence(at Point, c Count) string {
+	return "with " + p.setting(at) + ", " + c.lostUpdate().chance(p.events(), "loses an update", "lose an update") + leftOut(c.LostUnknown)
+}
+
 func leftOut(unknown int) string {
 	if unknown == 0 {
 		return ""
