@@ -107,7 +107,7 @@ func (r *Rules) admit(out []room, s room, o *Op, i int) []room {
 		case o.Kind == MaybeGot && !o.Crashed:
 			h.endLo = longPast // it may be taken back when its client hears of it
 		case o.Kind == MaybeGot:
-			h.endLo = add(o.Call, o.Lease) // it may have begun before anything shows it
+			h.endLo = min(h.endLo, add(o.Call, o.Lease)) // it may have begun before anything shows it
 		}
 		return append(out, s.with(h))
 	}

@@ -37,9 +37,10 @@ func roomHistory(r *rand.Rand, capacity int32, leases, unclear bool) []Op {
 		if leases && r.IntN(2) == 0 {
 			o.Lease = 1 + r.Int64N(8)
 		}
-		if leases && r.IntN(12) == 0 {
+		if leases && r.IntN(8) == 0 {
 			o.MayEnd = call + 1 + r.Int64N(8)
 		}
+		o.Renewed = leases && r.IntN(12) == 0
 		switch {
 		case w.holds && r.IntN(8) > 0:
 			o.Kind, w.holds = GaveBack, false
@@ -54,7 +55,7 @@ func roomHistory(r *rand.Rand, capacity int32, leases, unclear bool) []Op {
 				o.Kind = []Kind{MaybeGot, TookAndGave}[r.IntN(2)]
 				w.holds = false
 				if o.Kind == MaybeGot {
-					o.Return = Forever
+					o.Return, o.Crashed = Forever, r.IntN(3) > 0
 				}
 			case GaveBack:
 				o.Kind = []Kind{MaybeGave, HeldNothing, FoundLost}[r.IntN(3)]
@@ -251,5 +252,25 @@ func TestRooms_manyUnknownOutcomes(t *testing.T) {
 	}
 	if v := followRooms(ops, Rules{Capacity: 3}, false, time.Now().Add(time.Minute)); v.Outcome != OutcomeOK {
 		t.Errorf("a legal history is %s: %s", v.Outcome, v.Why)
+	}
+}
+
+// The hold of a dead client may end early for the reasons that end any other hold.
+func TestRooms_aFaultEndsTheHoldOfTheDead(t *testing.T) {
+	ops := []Op{
+		{ID: 1, Owner: 1, Kind: MaybeGot, Call: 0, Return: Forever, Lease: 100, Weight: 1, MayEnd: 20, Crashed: true},
+		{ID: 2, Owner: 2, Kind: GotLock, Call: 1, Return: 3, Lease: 100, Weight: 1},
+		{ID: 3, Owner: 3, Kind: FoundBusy, Call: 5, Return: 10, Lease: 100, Weight: 1},
+		{ID: 4, Owner: 3, Kind: GotLock, Call: 30, Return: 33, Lease: 100, Weight: 1},
+	}
+	for _, may := range []int64{20, 0} {
+		ops[0].MayEnd = may
+		want := OutcomeOK
+		if may == 0 {
+			want = Violated
+		}
+		if v := byRooms(ops, Rules{Capacity: 2}, time.Minute); v.Outcome != want {
+			t.Errorf("with an end from %d on the history is %s, want %s: %s", may, v.Outcome, want, v.Why)
+		}
 	}
 }
