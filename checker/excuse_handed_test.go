@@ -124,7 +124,7 @@ func TestHandedByAPromotedServer(t *testing.T) {
 // later. So the other holder was first.
 func TestTheGrantIsTheLastOne(t *testing.T) {
 	fair := leased(func(h *history.Header) { h.Claims.Fairness = true })
-	v := verdictOn(t, Exclusion, fair, `
+	const before = `
 		0    c1 takes lease=1000
 		3    server n1r1 cause=replication holder=c1 ttl=997
 		5    c2 acquire lease=4000 wait=9000
@@ -135,6 +135,9 @@ func TestTheGrantIsTheLastOne(t *testing.T) {
 		1002 server n1r1 cause=expiry role=primary
 		1003 server n1 EVAL by=c2 holder=c2 ttl=500
 		1503 server n1 cause=expiry
+		`
+	for where, after := range map[string]string{
+		"on the same server": `
 		4500 server n1r1 EVAL by=c3 holder=c3 ttl=4000 role=primary
 		4501 c3 ok count=1
 		4600 server n1 EVAL by=c2 holder=c2 ttl=4000
@@ -144,8 +147,22 @@ func TestTheGrantIsTheLastOne(t *testing.T) {
 		4702 c2 ok
 		4800 c3 release
 		4801 server n1r1 EVAL by=c3 role=primary
-		4802 c3 ok`)
-	if v.Class != ContractBroken || v.Inherent == "" || !strings.HasPrefix(v.Reason, "client-2/1 was granted") {
-		t.Errorf("got %+v, want client-2/1 to come second, and the failover to be the cause", v)
+		4802 c3 ok`,
+		"on the other server": `
+		1600 server n1 EVAL by=c3 holder=c3 ttl=4000
+		1601 c3 ok count=1
+		1700 server n1r1 EVAL by=c2 holder=c2 ttl=4000 role=primary
+		1701 c2 ok count=1
+		1800 c2 release
+		1801 server n1r1 EVAL by=c2 role=primary
+		1802 c2 ok
+		1900 c3 release
+		1901 server n1 EVAL by=c3
+		1902 c3 ok`,
+	} {
+		v := verdictOn(t, Exclusion, fair, before+after)
+		if v.Class != ContractBroken || v.Inherent == "" || !strings.HasPrefix(v.Reason, "client-2/1 was granted") {
+			t.Errorf("%s: got %+v, want client-2/1 to come second, and the failover to be the cause", where, v)
+		}
 	}
 }

@@ -54,8 +54,8 @@ func (t *trace) grantOnServers(c *Belief) (int64, bool) {
 			grants = slices.DeleteFunc(grants, sameGroup)
 		case s.holder == c.Owner && s.grants() && s.command():
 			if i := slices.IndexFunc(grants, sameGroup); i >= 0 {
-				if grants[i].Node != s.Node {
-					continue
+				if grants[i].Node != s.Node && o.own.anyHeld(s.t, s.t, func(h *span) bool { return h.node == grants[i].Node && h.from <= grants[i].t }) {
+					continue // both servers let it have the lock
 				}
 				grants = slices.Delete(grants, i, i+1)
 			}
