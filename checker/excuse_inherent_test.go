@@ -48,6 +48,16 @@ func TestInherent(t *testing.T) {
 		return "0 c1 acquire lease=1000\n1 server n1 SET by=c1 holder=c1 ttl=1000\n" + events + "\n2 c1 ok count=1\n"
 	}
 	waits := of(func(h *history.Header) { h.Claims.Handoff = 500 * millisecond })
+	const forgotAndTakenBack = `
+		100  fault start 1 delete-key n2
+		100  server n2 cause=fault
+		150  server n3 DEL by=c1
+		200  c2 acquire lease=1000
+		201  server n2 SET by=c2 holder=c2 ttl=1000
+		201  server n3 SET by=c2 holder=c2 ttl=1000
+		202  c2 ok count=1
+		300  c1 release
+		301  c1 fail err=lost`
 	const passedEnd = take + "1001 server n1 cause=expiry\n1100 fault start 1 clock-jump n1\n"
 	const afterPassedEnd = "\n1500 c1 release\n1501 server n1 EVAL by=c1\n1502 c1 ok"
 	const lateToNobody = take + `
@@ -355,6 +365,9 @@ func TestInherent(t *testing.T) {
 			202  c2 ok count=1
 			300  c1 release
 			301  c1 fail err=lost`},
+		{"one of a quorum forgot the hold, and one was taken back as its answer came late", Exclusion, quorum,
+			strings.Replace(onThree, "2    c1 ok", "1    server n3 SET by=c1 holder=c1 ttl=1000\n2    c1 ok", 1) + forgotAndTakenBack, "deleted from node-2",
+			quorum, strings.Replace(onThree, "2    c1 ok", "1    server n3 SET by=c1 holder=c1 ttl=1000\n2    c1 ok", 1) + strings.Replace(forgotAndTakenBack, "cause=fault", "DEL by=c1", 1)},
 		{"enough of a quorum forgot the hold, and more did later", Linearizable, quorum,
 			onThree + deletedFromSecond + thenFromFirst, "deleted from node-2",
 			quorum, onThree + strings.Replace(deletedFromSecond, "cause=fault", "DEL by=c2", 1) + thenFromFirst},

@@ -110,8 +110,8 @@ func (l *losing) followChange(s *change) {
 	switch {
 	case s.Role != "primary" && s.Cause != "command":
 		l.on[s.Node] = copyOfHold{ended: "replication"} // the hold lives on where clients ask
-	case s.takesBack(l.o):
-		delete(l.granted, s.group)
+	case s.takesBack(l.o), s.command() && s.By == l.c.Client && s.givesBack(l.c.Owner) && s.t < l.c.To && len(l.granted) > l.claims.Quorum:
+		delete(l.granted, s.group) // a hold that a quorum has needs no more servers
 	case !known || before.ended != "" || s.was != l.c.Owner:
 	case s.Cause == "fault":
 		l.loseGroup(s.group, s.t, "the hold was deleted from %s at %s, from outside", s.Node, at(s.t))

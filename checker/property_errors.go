@@ -355,7 +355,7 @@ func (t *trace) releasedSince(o *op) int64 {
 		}
 		for _, c := range o.own.changes.between(r.inv, o.inv) {
 			if t.commandOf(c, o) && c.givesBack(o.owner) && (c.Count == o.res.Count || c.ends() && o.res.Count == 0) {
-				return r.inv
+				since = r.inv // on several servers, each may have been asked by another one
 			}
 		}
 	}

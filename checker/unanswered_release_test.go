@@ -245,3 +245,29 @@ func TestAHoldThatEndedBeforeAFailover(t *testing.T) {
 		t.Errorf("got %+v, want the failover to be the cause, and nothing else to be wrong", v)
 	}
 }
+
+// The releases of one hold may reach several servers one after another.
+func TestReleasesWithoutAnAnswerReachOneServerAfterAnother(t *testing.T) {
+	group := leased(func(h *history.Header) { h.Claims.Nodes, h.Claims.Quorum, h.Claims.Reentrant = 2, 2, false })
+	released := func(first string) string {
+		return `
+		0    c1 acquire lease=20000
+		1    server n1 EVAL by=c1 holder=c1 ttl=20000
+		1    server n2 EVAL by=c1 holder=c1 ttl=20000
+		2    c1 ok count=1
+		` + first + `
+		10   fault start 1 node-restart n2
+		11   c1 release
+		5010 server n1 EVAL by=c1
+		5011 c1 info err=unknown
+		5511 c1 release
+		6000 server n2 EVAL by=c1
+		6001 fault end 1 node-restart n2
+		10511 c1 info err=unknown
+		11011 c1 release; 11012 ok`
+	}
+	run(t, []propertyTest{
+		{"each by one of them", group, released(""), Errors, OutcomeOK, "", "", ""},
+		{"one server had lost the hold", group, strings.Replace(released("3 server n1 DEL by=c2"), "5010 server n1 EVAL by=c1", "", 1), Errors, Violated, "", "only 1 of the 2 servers that a hold needs still had it", "server log"},
+	})
+}

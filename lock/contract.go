@@ -85,6 +85,7 @@ type Acquire struct {
 
 	bounded bool // Wait was given, and may be 0
 	hasty   bool // a failed acquire does not wait for the answer to its give-back
+	inRound bool // the hold stays in use until its group has all it needs: Close waits for that
 }
 
 // NewAcquire applies opts to the zero settings.

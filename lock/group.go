@@ -160,7 +160,7 @@ func (g *Group) lock(ctx context.Context, a Acquire, forever bool) (Grant, error
 	case h.isLost():
 		err = fmt.Errorf("acquire all again: %w", ErrLost)
 	case h.ctx.Err() != nil: // an Unlock of unknown outcome has begun to release it
-		left := h.giveBack(ctx)
+		left := h.giveBack(ctx, (*Hold).Release)
 		if h, err = g.acquire(ctx, a, forever); left != nil && errors.Is(err, ErrBusy) {
 			err = errStillOpen
 		}
@@ -203,7 +203,7 @@ func (g *Group) Unlock(ctx context.Context) (remaining int, err error) {
 	}
 	if h.isLost() {
 		err = fmt.Errorf("release all: %w", ErrLost)
-	} else if errors.Is(err, ErrUnknown) {
+	} else if errors.Is(err, ErrUnknown) || errors.Is(err, ErrClosed) {
 		return 0, err
 	}
 	g.mu.Lock()
@@ -256,10 +256,15 @@ func (g *Group) acquire(ctx context.Context, a Acquire, forever bool) (*GroupHol
 			h := newGroupHold(ctx, g, holds)
 			h.unsure = unsure
 			if h.Remaining() > 0 {
+				for _, m := range holds {
+					if m != nil {
+						m.s.leave()
+					}
+				}
 				return h, nil
 			}
 			// The round took so long that its first grant may have ended.
-			err = errors.Join(fmt.Errorf("acquire all: the lease ran out: %w", ErrBusy), h.giveBack(ctx))
+			err = errors.Join(fmt.Errorf("acquire all: the lease ran out: %w", ErrBusy), h.giveBack(ctx, (*Hold).undo))
 		}
 		if errors.Is(err, ErrUnknown) {
 			left = time.Now().Add(cmp.Or(a.Lease, g.members[0].Client.cfg.lease))
@@ -307,7 +312,7 @@ func (g *Group) round(ctx context.Context, a Acquire, forever bool, end time.Tim
 	holds = make([]*Hold, len(g.members))
 	for i, m := range g.members {
 		err := ErrBusy
-		one := Acquire{Lease: a.Lease, Wait: time.Until(end)}
+		one := Acquire{Lease: a.Lease, Wait: time.Until(end), inRound: true}
 		if i == 0 || one.Wait > 0 || !forever && a.Wait <= 0 {
 			holds[i], err = m.Client.hold(ctx, m.Name, one, false, false)
 		}
@@ -316,7 +321,7 @@ func (g *Group) round(ctx context.Context, a Acquire, forever bool, end time.Tim
 				err = ErrBusy // the time of the round ended it, and the member takes back what it may have got
 			}
 			err = fmt.Errorf("acquire member %d: %w", i, err)
-			return nil, 0, errors.Join(err, newGroupHold(ctx, g, holds).giveBack(ctx))
+			return nil, 0, errors.Join(err, newGroupHold(ctx, g, holds).giveBack(ctx, (*Hold).undo))
 		}
 	}
 	return holds, 0, nil
@@ -332,7 +337,7 @@ func (g *Group) roundOfAny(ctx context.Context, a Acquire) (holds []*Hold, unsur
 	var wg sync.WaitGroup
 	for i, m := range g.members {
 		wg.Go(func() {
-			holds[i], errs[i] = m.Client.hold(node, m.Name, Acquire{Lease: a.Lease, hasty: true}, false, false)
+			holds[i], errs[i] = m.Client.hold(node, m.Name, Acquire{Lease: a.Lease, hasty: true, inRound: true}, false, false)
 		})
 	}
 	wg.Wait()
@@ -354,7 +359,7 @@ func (g *Group) roundOfAny(ctx context.Context, a Acquire) (holds []*Hold, unsur
 	if granted >= g.need {
 		return holds, unsure, nil
 	}
-	errs = append(errs, newGroupHold(ctx, g, holds).giveBack(ctx))
+	errs = append(errs, newGroupHold(ctx, g, holds).giveBack(ctx, (*Hold).undo))
 	if granted+taken >= g.need {
 		return nil, 0, ErrBusy
 	}

@@ -25,6 +25,7 @@ type GroupHold struct {
 	held  int    // members that have not been lost
 	ended bool   // lost, or released
 	open  []bool // members to release
+	gone  int    // members that are not held, or whose release found no hold
 }
 
 // newGroupHold follows the holds of the members.
@@ -32,11 +33,11 @@ func newGroupHold(ctx context.Context, g *Group, holds []*Hold) *GroupHold {
 	h := &GroupHold{g: g, holds: holds, lost: make(chan struct{}), gate: make(chan struct{}, 1), open: make([]bool, len(holds))}
 	h.ctx, h.end = context.WithCancelCause(context.WithoutCancel(ctx))
 	for i, m := range holds {
-		if m != nil {
-			h.open[i] = true
-			h.held++
+		if h.open[i] = m != nil; m == nil {
+			h.gone++
 		}
 	}
+	h.held = len(holds) - h.gone
 	for _, m := range holds {
 		if m == nil {
 			continue
@@ -73,7 +74,14 @@ func (h *GroupHold) memberLost() {
 }
 
 // isLost reports whether the group was lost before its release.
-func (h *GroupHold) isLost() bool { return errors.Is(context.Cause(h.ctx), ErrLost) }
+func (h *GroupHold) isLost() bool {
+	select {
+	case <-h.lost:
+		return true
+	default:
+		return false
+	}
+}
 
 // Lost returns a channel that is closed when the group is lost, but not when it is
 // released.
@@ -117,20 +125,25 @@ func (h *GroupHold) until() time.Time {
 // if too few of them could be extended; see [Hold.Extend]. It does not wait longer than
 // [GroupOptions].NodeTimeout for members without which the group is held.
 func (h *GroupHold) Extend(ctx context.Context, d time.Duration) error {
-	if h.isLost() {
-		return fmt.Errorf("extend all: %w", ErrLost)
-	}
 	errs := make([]error, len(h.holds))
 	for i, m := range h.holds {
 		if errs[i] = errNoAnswerYet; m == nil {
 			errs[i] = ErrNotHeld
 		}
 	}
-	isExtended := func(err error) bool { return err == nil }
-	if h.askMembers("extend", errs, h.g.opts.NodeTimeout, h.g.need, isExtended, func(m *Hold) error { return m.Extend(ctx, d) }) >= h.g.need {
-		return nil
+	extended := func() bool { return countErrors(errs, func(err error) bool { return err == nil }) >= h.g.need }
+	if !h.isLost() {
+		h.askMembers("extend", errs, h.g.opts.NodeTimeout, extended, func(m *Hold) error { return m.Extend(ctx, d) })
 	}
-	return errors.Join(errs...)
+	switch {
+	case extended():
+		return nil
+	case h.isLost():
+		return fmt.Errorf("extend all: %w", ErrLost)
+	case countErrors(errs, isOpen) == 0: // it was released before
+		return errors.Join(errs...)
+	}
+	return joinOpen(errs)
 }
 
 // raise gives a nested acquire its lease, or the watchdog's for 0. Its request finds a loss.
@@ -191,28 +204,47 @@ func (h *GroupHold) Release(ctx context.Context) error {
 	if !held {
 		return fmt.Errorf("release all: %w", ErrNotHeld)
 	}
-	lost := h.isLost()
-	need := h.g.need + h.unsure
-	errs, free := h.releaseMembers(ctx, h.g.opts.NodeTimeout, need)
-	h.end(ErrNotHeld) // unless it has ended as lost
-	gone, absent := 0, 0
-	for i, err := range errs {
-		switch {
-		case h.holds[i] == nil:
-			absent++
-		case errors.Is(err, ErrLost), errors.Is(err, ErrNotHeld):
-			gone++
-		}
+	open, settled := h.releaseMembers(ctx, h.g.opts.NodeTimeout, h.isSettled, (*Hold).Release)
+	if len(h.holds)-h.gone < h.g.need && !h.isLost() {
+		close(h.lost)
+		h.end(ErrLost)
 	}
+	h.end(ErrNotHeld) // unless it has ended as lost
 	switch {
-	case lost:
-		return fmt.Errorf("release all: %w", ErrLost)
-	case len(h.holds)-gone-absent < h.g.need:
-		return fmt.Errorf("release all: %d members had lost it: %w", gone, errors.Join(append(errs, ErrLost)...))
-	case h.g.any && free >= need:
+	case h.isLost():
+		return fmt.Errorf("release all: %d members had lost it: %w", h.gone, ErrLost)
+	case settled:
 		return nil
 	}
-	return errors.Join(errs...)
+	return open
+}
+
+// isSettled reports whether the answers to a release say enough: so many members are free
+// that another owner could get the group, and so many had their hold, or had lost it, that
+// it is certain whether the group was held.
+func (h *GroupHold) isSettled(errs []error) bool {
+	free, held := len(errs)-countErrors(errs, isOpen), len(errs)-h.gone-countErrors(errs, isGone)
+	return free >= h.g.need+h.unsure && (held < h.g.need || held-len(errs)+free >= h.g.need)
+}
+
+// isGone reports whether a member has answered that it is not held any more.
+func isGone(err error) bool { return errors.Is(err, ErrLost) || errors.Is(err, ErrNotHeld) }
+
+// isOpen reports whether a member may still be held, as far as its answer says.
+func isOpen(err error) bool { return err != nil && !isGone(err) }
+
+func countErrors(errs []error, is func(error) bool) (n int) {
+	for _, err := range errs {
+		if is(err) {
+			n++
+		}
+	}
+	return n
+}
+
+// joinOpen joins the errors of the members that may still be held.
+func joinOpen(errs []error) error {
+	return errors.Join(slices.DeleteFunc(errs, func(err error) bool { return !isOpen(err) })...)
 }
 
 // giveBackGrace is the time for which a failed round waits for the release of its
@@ -220,24 +252,19 @@ func (h *GroupHold) Release(ctx context.Context) error {
 const giveBackGrace = 500 * time.Millisecond
 
 // giveBack releases all members after a failed round, and returns the unknown outcomes.
-func (h *GroupHold) giveBack(ctx context.Context) error {
-	var unclear []error
-	errs, _ := h.releaseMembers(context.WithoutCancel(ctx), giveBackGrace, 0)
-	for _, err := range errs {
-		if errors.Is(err, ErrUnknown) {
-			unclear = append(unclear, err)
-		}
-	}
-	return errors.Join(unclear...)
+func (h *GroupHold) giveBack(ctx context.Context, release func(*Hold, context.Context) error) error {
+	open, _ := h.releaseMembers(context.WithoutCancel(ctx), giveBackGrace, func([]error) bool { return true }, release)
+	return open
 }
 
 // errNoAnswerYet: the release of a member goes on.
 var errNoAnswerYet = fmt.Errorf("no answer yet: %w", ErrUnknown)
 
-// releaseMembers releases the members that are still to be released. It returns what came
-// of each, nil for the others, and how many have no unknown outcome.
-func (h *GroupHold) releaseMembers(ctx context.Context, patience time.Duration, need int) (errs []error, free int) {
-	errs = make([]error, len(h.holds))
+// releaseMembers releases the members that are still to be released. It waits for their
+// answers, and when patience is over no longer than until they are enough. It returns the
+// errors of those that may still be held, and whether the answers are enough.
+func (h *GroupHold) releaseMembers(ctx context.Context, patience time.Duration, enough func([]error) bool, release func(*Hold, context.Context) error) (open error, settled bool) {
+	errs := make([]error, len(h.holds))
 	h.mu.Lock()
 	for i, open := range h.open {
 		if open {
@@ -245,20 +272,21 @@ func (h *GroupHold) releaseMembers(ctx context.Context, patience time.Duration, 
 		}
 	}
 	h.mu.Unlock()
-	isFree := func(err error) bool { return !errors.Is(err, ErrUnknown) }
-	free = h.askMembers("release", errs, patience, need, isFree, func(m *Hold) error { return m.Release(ctx) })
+	h.askMembers("release", errs, patience, func() bool { return enough(errs) }, func(m *Hold) error { return release(m, ctx) })
+	settled = enough(errs)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for i, err := range errs {
-		h.open[i] = h.open[i] && !isFree(err)
+		h.open[i] = h.open[i] && isOpen(err)
 	}
-	return errs, free
+	h.gone += countErrors(errs, isGone)
+	return joinOpen(errs), settled
 }
 
 // askMembers sends a request to each member without an answer in errs, all of them
-// concurrently, and stores the answers there. It returns how many members are done. When
-// patience is over, it waits no longer than until need of them are.
-func (h *GroupHold) askMembers(verb string, errs []error, patience time.Duration, need int, isDone func(error) bool, request func(*Hold) error) (done int) {
+// concurrently, and stores the answers there. When patience is over, it waits no longer
+// than until they are enough.
+func (h *GroupHold) askMembers(verb string, errs []error, patience time.Duration, enough func() bool, request func(*Hold) error) {
 	type answer struct {
 		member int
 		err    error
@@ -266,23 +294,17 @@ func (h *GroupHold) askMembers(verb string, errs []error, patience time.Duration
 	answers := make(chan answer, len(errs))
 	left := 0
 	for i, err := range errs {
-		if isDone(err) {
-			done++
-		}
 		if err == errNoAnswerYet {
 			left++
 			go func() { answers <- answer{i, request(h.holds[i])} }()
 		}
 	}
 	over := time.After(patience)
-	for late := false; left > 0 && !(late && done >= need); {
+	for late := false; left > 0 && !(late && enough()); {
 		select {
 		case a := <-answers:
 			errs[a.member] = a.err
 			left--
-			if isDone(a.err) {
-				done++
-			}
 		case <-over:
 			late = true
 		}
@@ -292,5 +314,4 @@ func (h *GroupHold) askMembers(verb string, errs []error, patience time.Duration
 			errs[i] = fmt.Errorf("%s member %d: %w", verb, i, err)
 		}
 	}
-	return done
 }

@@ -104,6 +104,100 @@ func TestRedLock_releaseFindsTooFew(t *testing.T) {
 	})
 }
 
+// Some members have lost the lock, and others do not answer to a release. It says that the
+// group was lost once that is certain, and never that it was held to its end before that is.
+func TestRedLock_releaseOfLostAndSilentMembers(t *testing.T) {
+	for name, tt := range map[string]struct {
+		lost, silent []int
+		first        error
+		lostLater    []int
+		second       error
+	}{
+		"one is lost and one is silent":    {[]int{0}, []int{2}, lock.ErrUnknown, nil, nil},
+		"the silent one is lost as well":   {[]int{0}, []int{2}, lock.ErrUnknown, []int{2}, lock.ErrLost},
+		"two are lost and one is silent":   {[]int{0, 1}, []int{2}, lock.ErrLost, nil, lock.ErrLost},
+		"one is lost and one later":        {[]int{0}, []int{1, 2}, lock.ErrUnknown, []int{1}, lock.ErrLost},
+		"one is silent, and it is no loss": {nil, []int{2}, nil, nil, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubbles(t, 3, func(t *testing.T, s *servers) {
+				h := must[*lock.GroupHold](t)(lock.NewRedLock(options(1), s.members()...).Acquire(t.Context(), lock.Lease(time.Minute)))
+				for _, i := range tt.lost {
+					s.worlds[i].server.Del("orders")
+				}
+				for _, i := range tt.silent {
+					s.worlds[i].hung.Store(true)
+				}
+				check := func(call string, err, want error) {
+					t.Helper()
+					if !errors.Is(err, want) || want == lock.ErrUnknown && errors.Is(err, lock.ErrLost) || want == lock.ErrLost && errors.Is(err, lock.ErrUnknown) {
+						t.Errorf("%s: got %v, want %v alone", call, err, want)
+					}
+				}
+				check("first release", h.Release(t.Context()), tt.first)
+				for _, i := range tt.lostLater {
+					s.worlds[i].server.Del("orders")
+				}
+				for _, i := range tt.silent {
+					s.worlds[i].hung.Store(false)
+				}
+				check("second release", h.Release(t.Context()), tt.second)
+				select {
+				case <-h.Lost():
+					if tt.second == nil {
+						t.Error("a loss is reported")
+					}
+				default:
+					if tt.second == lock.ErrLost {
+						t.Error("the loss is not reported")
+					}
+				}
+			})
+		})
+	}
+}
+
+// A group whose clients are closed can release nothing, and says so again and again.
+func TestGroup_closedClients(t *testing.T) {
+	inBoth(t, func(t *testing.T, s *servers, g *lock.Group, _ int) {
+		must[lock.Grant](t)(g.Lock(t.Context()))
+		for _, c := range s.clients {
+			c.Close()
+		}
+		for range 2 {
+			_, err := g.Unlock(t.Context())
+			wantErr(t, "unlock", err, lock.ErrClosed)
+		}
+		if n := s.held(); n != 3 {
+			t.Errorf("%d members are held", n)
+		}
+	})
+}
+
+// Clients close while a MultiLock has some of its members and waits for the last one. It
+// gives back what it has.
+func TestMultiLock_closedDuringARound(t *testing.T) {
+	inBubbles(t, 3, func(t *testing.T, s *servers) {
+		s.worlds[2].occupy("orders")
+		acquired := make(chan error)
+		go func() {
+			_, err := lock.NewMultiLock(options(1), s.members()...).Acquire(t.Context())
+			acquired <- err
+		}()
+		time.Sleep(100 * time.Millisecond)
+		if s.held() != 3 {
+			t.Errorf("%d members are held when the clients close", s.held())
+		}
+		for _, c := range s.clients {
+			go c.Close()
+		}
+		wantErr(t, "acquire", <-acquired, lock.ErrClosed)
+		if n := s.held(); n != 1 {
+			t.Errorf("%d members are held, want the one of the other owner", n)
+		}
+	})
+}
+
 // A nested Lock refuses a lease of which the allowance for drift leaves nothing, as the outer
 // one does. It counts as no hold.
 func TestGroup_nestedLeaseTooShort(t *testing.T) {

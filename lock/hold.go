@@ -75,12 +75,16 @@ func (h *Hold) isReleased(err error) bool {
 }
 
 // hold acquires the lock with a new owner.
-func (c *Client) hold(ctx context.Context, name string, a Acquire, forever, fair bool) (*Hold, error) {
+func (c *Client) hold(ctx context.Context, name string, a Acquire, forever, fair bool) (h *Hold, err error) {
 	s, err := c.enterCall(name, fair)
 	if err != nil {
 		return nil, err
 	}
-	defer s.leave()
+	defer func() {
+		if h == nil || !a.inRound {
+			s.leave()
+		}
+	}()
 	_, cur, err := s.acquire(ctx, a, forever)
 	if err != nil {
 		return nil, err
@@ -103,6 +107,13 @@ func (h *Hold) Release(ctx context.Context) error {
 		h.released = true
 		h.mu.Unlock()
 	}
+	return err
+}
+
+// undo releases the hold of a round that is still in use, and may have been closed.
+func (h *Hold) undo(ctx context.Context) error {
+	defer h.s.leave()
+	_, err := h.s.release(ctx)
 	return err
 }
 

@@ -217,7 +217,7 @@ func (l *Reentrant) ForceUnlock(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	defer s.leave()
-	held := l.c.holdings(l.key.name)
+	asked := time.Now()
 	freed, err := ask(ctx, l, "force lock", func(ctx context.Context, s *state) (bool, error) {
 		n, err := l.c.script(forceScript).Run(ctx, l.c.rdb, []string{s.names.lock}, s.names.channel, unlockMessage).Int()
 		return n == 1, err
@@ -230,7 +230,7 @@ func (l *Reentrant) ForceUnlock(ctx context.Context) (bool, error) {
 		return false, errors.Join(err, ErrUnknown)
 	}
 	if freed {
-		l.c.forced(held)
+		l.c.forced(l.key.name, asked)
 	}
 	return freed, nil
 }

@@ -358,36 +358,23 @@ func (s *state) during(parent context.Context, cur *holding) context.Context {
 	return ctx
 }
 
-// taken is a holding before a request.
-type taken struct {
-	s   *state
-	cur *holding
-}
-
-// holdings returns this client's holdings of one lock, in order of owners.
-func (c *Client) holdings(name string) []taken {
+// forced ends this client's holdings of one lock that were there when a ForceUnlock asked.
+func (c *Client) forced(name string, asked time.Time) {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	var held []taken
+	var held []*state
 	for key, s := range c.states {
-		if key.name == name && s.isHeld() {
-			held = append(held, taken{s, s.cur})
+		if key.name == name && s.isHeld() && !s.cur.since.After(asked) {
+			held = append(held, s)
 		}
 	}
-	slices.SortFunc(held, func(a, b taken) int { return a.s.compare(b.s) })
-	return held
-}
-
-// forced ends holdings after ForceUnlock.
-func (c *Client) forced(held []taken) {
-	for _, t := range held {
-		after := func() {}
-		c.mu.Lock()
-		if t.s.has(t.cur) {
-			after = t.s.lose()
-			t.s.drop()
-		}
-		c.mu.Unlock()
-		after()
+	slices.SortFunc(held, (*state).compare)
+	after := make([]func(), len(held))
+	for i, s := range held {
+		after[i] = s.lose()
+		s.drop()
+	}
+	c.mu.Unlock()
+	for _, f := range after {
+		f()
 	}
 }

@@ -157,34 +157,30 @@ func (w *World) Promote(replica string) error {
 }
 
 func (w *World) Follow(name string) error {
-	n, err := w.node(name)
-	if err != nil {
-		return err
-	}
-	primary := w.primaryOf(n.group)
-	if n == primary {
-		return fmt.Errorf("%s is the primary itself", name)
-	}
-	n.unfollow()
-	n.follows(primary)
-	for _, l := range w.allLinks() { // Sentinel kills its clients' connections
-		if l.to == name && w.procs[l.from] != nil {
-			l.reset()
+	return w.onServer(name, func(n *node) error {
+		primary := w.primaryOf(n.group)
+		if n == primary {
+			return fmt.Errorf("%s is the primary itself", name)
 		}
-	}
-	return nil
+		n.unfollow()
+		n.follows(primary)
+		for _, l := range w.allLinks() { // Sentinel kills its clients' connections
+			if l.to == name && w.procs[l.from] != nil {
+				l.reset()
+			}
+		}
+		return nil
+	})
 }
 
 func (w *World) HandOver(replica string) error {
-	n, err := w.node(replica)
-	if err != nil {
-		return err
-	}
-	old := w.primaryOf(n.group)
-	if err := w.Promote(replica); err != nil {
-		return err
-	}
-	return w.Follow(old.name)
+	return w.onServer(replica, func(n *node) error {
+		old := w.primaryOf(n.group)
+		if err := w.Promote(replica); err != nil {
+			return err
+		}
+		return w.Follow(old.name)
+	})
 }
 
 func (w *World) Primary(group int) string { return w.primaryOf(group).name }

@@ -63,11 +63,6 @@ func (l *getSet) Unlock(ctx context.Context) (int, error) {
 	if l.opts.Now().UnixMilli() > l.ends {
 		return 0, lock.ErrNotHeld
 	}
-	switch n, err := l.rdb.Del(ctx, l.name).Result(); {
-	case err != nil:
-		return 0, unknown(ctx, err)
-	case n == 0:
-		return 0, lock.ErrNotHeld
-	}
-	return 0, nil
+	n, err := l.rdb.Del(ctx, l.name).Result()
+	return 0, released(ctx, n > 0, err)
 }

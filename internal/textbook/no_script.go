@@ -41,13 +41,7 @@ func (l *noScript) Unlock(ctx context.Context) (int, error) {
 		return 0, err
 	}
 	n, err := l.rdb.Do(ctx, "delifeq", l.name, l.owner).Int()
-	switch {
-	case err != nil:
-		return 0, unknown(ctx, err)
-	case n == 0:
-		return 0, lock.ErrNotHeld
-	}
-	return 0, nil
+	return 0, released(ctx, n > 0, err)
 }
 
 // Extend implements [lock.Extender].
@@ -60,12 +54,8 @@ func (l *noScript) Extend(ctx context.Context, d time.Duration) error {
 	cmd := redis.NewBoolCmd(ctx, "set", l.name, l.owner, "ifeq", l.owner, "px", d.Milliseconds())
 	_ = l.rdb.Process(ctx, cmd) // the error is the command's
 	ok, err := cmd.Result()
-	switch {
-	case err != nil:
-		return unknown(ctx, err)
-	case !ok:
-		return lock.ErrNotHeld
+	if err = released(ctx, ok, err); err == nil {
+		l.until = asked.Add(d)
 	}
-	l.until = asked.Add(d)
-	return nil
+	return err
 }

@@ -7,8 +7,6 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
-
-	"github.com/holdfast-go/holdfast/lock"
 )
 
 // room is a lock with several holds. Each acquire has a name of its own for its hold. So
@@ -33,13 +31,7 @@ func (r *room) enter(ctx context.Context, script *redis.Script, args ...any) (bo
 func (r *room) leave(ctx context.Context, script *redis.Script, args ...any) error {
 	ctx = context.WithoutCancel(ctx)
 	held, err := script.Run(ctx, r.rdb, []string{r.name}, append([]any{r.hold}, args...)...).Bool()
-	switch {
-	case err != nil:
-		return unknown(ctx, err)
-	case !held:
-		return lock.ErrNotHeld
-	}
-	return nil
+	return released(ctx, held, err)
 }
 
 // wholeMillis is a lease for a script that adds it to the time of the server. The script

@@ -40,11 +40,5 @@ func (l *setPXCheck) Unlock(ctx context.Context) (int, error) {
 		return 0, lock.ErrNotHeld
 	}
 	n, err := l.rdb.Del(ctx, l.name).Result()
-	switch {
-	case err != nil:
-		return 0, unknown(ctx, err)
-	case n == 0:
-		return 0, lock.ErrNotHeld
-	}
-	return 0, nil
+	return 0, released(ctx, n > 0, err)
 }

@@ -37,11 +37,5 @@ func (s *Spin) compareAndDelete(ctx context.Context) error {
 		return err
 	}
 	n, err := release.Run(ctx, s.rdb, []string{s.name}, s.owner).Int()
-	switch {
-	case err != nil:
-		return unknown(ctx, err)
-	case n == 0:
-		return lock.ErrNotHeld
-	}
-	return nil
+	return released(ctx, n > 0, err)
 }

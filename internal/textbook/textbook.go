@@ -209,6 +209,18 @@ func (s *Spin) plainDel(ctx context.Context) error {
 	return nil
 }
 
+// released maps the answer to a request onto the contract that does nothing where its
+// owner does not have the lock.
+func released(ctx context.Context, found bool, err error) error {
+	switch {
+	case err != nil:
+		return unknown(ctx, err)
+	case !found:
+		return lock.ErrNotHeld
+	}
+	return nil
+}
+
 // unknown maps the error of a request onto the contract. Even an error that
 // the server itself returned leaves the outcome open: the client library may
 // have sent the request before and lost the reply.
