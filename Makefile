@@ -193,7 +193,7 @@ survivable:
 # docs/mutation.md. What was played is kept in RECORD, so that an interrupted make goes on;
 # MUTATION are flags. Exit code 1 is that some survive.
 RECORD ?= holdfast-runs/mutation
-MUTATION ?= --sample 300
+MUTATION ?= --sample 300 --crossed 400 --drawn 20
 mutation:
 	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && set -e; code=0; record=$$(realpath -m '$(RECORD)'); cd tools; \
 	go build -o "$$dir/mutation" ./mutation; \

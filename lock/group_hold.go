@@ -190,10 +190,10 @@ func (h *Hold) setRenewed(on bool) {
 }
 
 // Release releases every member, all of them concurrently. It succeeds if enough members
-// are free for another owner, and returns [ErrLost] if the group was lost before. After
-// [ErrUnknown] you may call it again. It does not wait longer than
-// [GroupOptions].NodeTimeout for members without which the group is free. Their release
-// goes on in the background.
+// had the lock, and enough are free for another owner. It returns [ErrLost] if too few had
+// it. After [ErrUnknown] you may call it again. It does not wait longer than
+// [GroupOptions].NodeTimeout for members that change nothing. Their release goes on in the
+// background.
 func (h *GroupHold) Release(ctx context.Context) error {
 	h.gate <- struct{}{}
 	defer func() { <-h.gate }()
@@ -219,9 +219,8 @@ func (h *GroupHold) Release(ctx context.Context) error {
 	return open
 }
 
-// isSettled reports whether the answers to a release say enough: so many members are free
-// that another owner could get the group, and so many had their hold, or had lost it, that
-// it is certain whether the group was held.
+// isSettled reports whether the answers to a release say enough. So many members are free
+// that another owner could get the group. And it is certain whether the group was held.
 func (h *GroupHold) isSettled(errs []error) bool {
 	free, held := len(errs)-countErrors(errs, isOpen), len(errs)-h.gone-countErrors(errs, isGone)
 	return free >= h.g.need+h.unsure && (held < h.g.need || held-len(errs)+free >= h.g.need)
