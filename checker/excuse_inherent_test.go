@@ -100,6 +100,7 @@ func TestInherent(t *testing.T) {
 		1    server n2 SET by=c1 holder=c1 ttl=1000
 		2    c1 ok count=1
 		`
+	onEach := strings.Replace(onThree, "2    c1 ok", "1    server n3 SET by=c1 holder=c1 ttl=1000\n2    c1 ok", 1)
 	const nestedLonger = take + `
 		3    server n1r1 cause=replication holder=c1 ttl=998
 		10   c1 acquire lease=9000
@@ -357,7 +358,7 @@ func TestInherent(t *testing.T) {
 			202  c2 ok count=1
 			300  c1 release
 			301  c1 fail err=lost`, "deleted from node-2",
-			quorum, strings.Replace(onThree, "2    c1 ok", "1    server n3 SET by=c1 holder=c1 ttl=1000\n2    c1 ok", 1) + `
+			quorum, onEach + `
 			100  fault start 1 delete-key n2
 			100  server n2 cause=fault
 			200  c2 acquire lease=1000
@@ -366,8 +367,8 @@ func TestInherent(t *testing.T) {
 			300  c1 release
 			301  c1 fail err=lost`},
 		{"one of a quorum forgot the hold, and one was taken back as its answer came late", Exclusion, quorum,
-			strings.Replace(onThree, "2    c1 ok", "1    server n3 SET by=c1 holder=c1 ttl=1000\n2    c1 ok", 1) + forgotAndTakenBack, "deleted from node-2",
-			quorum, strings.Replace(onThree, "2    c1 ok", "1    server n3 SET by=c1 holder=c1 ttl=1000\n2    c1 ok", 1) + strings.Replace(forgotAndTakenBack, "cause=fault", "DEL by=c1", 1)},
+			onEach + forgotAndTakenBack, "deleted from node-2",
+			quorum, onEach + strings.Replace(forgotAndTakenBack, "cause=fault", "DEL by=c1", 1)},
 		{"enough of a quorum forgot the hold, and more did later", Linearizable, quorum,
 			onThree + deletedFromSecond + thenFromFirst, "deleted from node-2",
 			quorum, onThree + strings.Replace(deletedFromSecond, "cause=fault", "DEL by=c2", 1) + thenFromFirst},

@@ -60,11 +60,13 @@ func (h *GroupHold) memberLost() {
 	h.held--
 	lost := h.held < h.g.need && !h.ended
 	h.ended = h.ended || lost
+	if lost {
+		close(h.lost) // before a release can find that out
+	}
 	h.mu.Unlock()
 	if !lost {
 		return
 	}
-	close(h.lost)
 	h.end(ErrLost)
 	for _, m := range h.holds {
 		if m != nil {
@@ -212,7 +214,7 @@ func (h *GroupHold) Release(ctx context.Context) error {
 	h.end(ErrNotHeld) // unless it has ended as lost
 	switch {
 	case h.isLost():
-		return fmt.Errorf("release all: %d members had lost it: %w", h.gone, ErrLost)
+		return fmt.Errorf("release all: %d members were not held: %w", h.gone, ErrLost)
 	case settled:
 		return nil
 	}

@@ -128,20 +128,14 @@ func TestRedLock_releaseOfLostAndSilentMembers(t *testing.T) {
 				for _, i := range tt.silent {
 					s.worlds[i].hung.Store(true)
 				}
-				check := func(call string, err, want error) {
-					t.Helper()
-					if !errors.Is(err, want) || want == lock.ErrUnknown && errors.Is(err, lock.ErrLost) || want == lock.ErrLost && errors.Is(err, lock.ErrUnknown) {
-						t.Errorf("%s: got %v, want %v alone", call, err, want)
-					}
-				}
-				check("first release", h.Release(t.Context()), tt.first)
+				wantErr(t, "first release", h.Release(t.Context()), tt.first)
 				for _, i := range tt.lostLater {
 					s.worlds[i].server.Del("orders")
 				}
 				for _, i := range tt.silent {
 					s.worlds[i].hung.Store(false)
 				}
-				check("second release", h.Release(t.Context()), tt.second)
+				wantErr(t, "second release", h.Release(t.Context()), tt.second)
 				select {
 				case <-h.Lost():
 					if tt.second == nil {
