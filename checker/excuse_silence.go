@@ -139,7 +139,7 @@ func (t *trace) mayEndUnknown(o *op) bool {
 			until = never // a connection is found broken when it is next used
 		}
 		return until >= o.inv && (f.holdsMessages() || f.LosesReplies || f.BreaksConnections || f.Refuses || f.StopsNode || f.Promotes ||
-			f.StopsProcess || f.EndsProcess || f.RefusesGrants && o.f != history.Release || f.Cancels && !t.keptBy(o) || f.HoldsReplication || f.Forks || f.HoldsSubscriptions)
+			f.StopsProcess || f.EndsProcess || f.RefusesGrants && !(o.f == history.Release && t.claims.Hardened) || f.Cancels && !t.keptBy(o) || f.HoldsReplication || f.Forks || f.HoldsSubscriptions)
 	}
 	if !slices.ContainsFunc(t.faults, excuses) {
 		return false

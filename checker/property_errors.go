@@ -362,14 +362,14 @@ func (t *trace) releasedSince(o *op) int64 {
 	return since
 }
 
-// nobodyElse reports whether an acquire had no obstacle: no other hold on a
-// server, no other open acquire, and no fault. If the lock is not reentrant, an
-// earlier hold of its owner is an obstacle too.
+// nobodyElse reports whether an acquire had no obstacle: no other hold on a server, no
+// other open acquire, and no fault, as an error of a server is no busy lock. If the lock
+// is not reentrant, an earlier hold of its owner is an obstacle too.
 func (j errorsJudge) nobodyElse(o *op) bool {
 	held := j.accountOf(ownerLock{"", o.lock}).anyHeld(o.inv-slackOfServers, o.ret, func(s *span) bool {
 		return s.holder != o.owner || !j.claims.Reentrant && s.from < o.inv
 	})
-	return !held && !j.othersAsk(o) && j.overlap(o.inv, o.ret, j.allow.settling, anyFault) == 0
+	return !held && !j.othersAsk(o) && j.overlap(o.inv, o.ret, j.allow.settling, func(f *faultSpan) bool { return !f.RefusesGrants }) == 0
 }
 
 // tookAnew finds a command of a release's client that took the free lock of one server again.

@@ -189,6 +189,8 @@ func TestFalseAlarmsAndNeedlessRefusals(t *testing.T) {
 		{"told early while cut off", leased(nil), hold("10 fault start 1 partition c1\n5000 c1 lost"), Errors, Violated, "", "of the loss of its hold at 5.000 s", "server log"},
 		{"told while cut off", leased(nil), hold("10 fault start 1 partition c1\n8000 c1 lost"), Errors, OutcomeOK, "", "", ""},
 		{"refused by nobody", group, free(""), Errors, Violated, "", "nobody else asked", "server log"},
+		{"refused while a server is out of memory", leased(nil), "0 c2 takes lease=1000\n100 c2 gives\n200 fault start 1 deny n1\n220 c1 acquire lease=1000; 221 fail err=busy", Errors, Violated, "", "nobody else asked", "server log"},
+		{"refused while the server is out of reach", leased(nil), "0 c2 takes lease=1000\n100 c2 gives\n200 fault start 1 refuse c1\n220 c1 acquire lease=1000; 221 fail err=busy", Errors, OutcomeOK, "", "", ""},
 		{"refused for its own hold", plain, held, Errors, OutcomeOK, "", "", ""},
 		{"refused for its own hold, and reentrant", leased(nil), held, Errors, Violated, "", "nobody else asked", "server log"},
 		{"refused as a lease ran out", leased(nil), `

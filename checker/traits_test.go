@@ -97,16 +97,21 @@ func TestACrashIsNoExcuseForOthersLongAfter(t *testing.T) {
 }
 
 // A server that refuses what begins or prolongs a hold excuses an acquire of unknown
-// outcome, and no release: that one the server carries out.
-func TestARefusedGrantIsNoExcuseForARelease(t *testing.T) {
-	for f, want := range map[string]Outcome{"acquire": OutcomeOK, "release": Violated} {
-		h := story(t, leased(nil), `
+// outcome. It excuses a release that it may have refused, too, unless the lock promises to
+// release without memory.
+func TestARefusedCommandIsNoExcuseForAHardenedRelease(t *testing.T) {
+	for _, c := range []struct {
+		f        string
+		hardened bool
+		want     Outcome
+	}{{"acquire", true, OutcomeOK}, {"release", true, Violated}, {"release", false, OutcomeOK}} {
+		h := story(t, leased(func(h *history.Header) { h.Claims.Hardened = c.hardened }), `
 			0    c2 takes lease=9000
 			10   fault start 1 deny n1
 			20   c1 acquire lease=9000; 30 fail err=busy
 			100  c2 gives
 			200  c3 takes lease=9000
-			300  c3 `+f+`
+			300  c3 `+c.f+`
 			400  c3 info err=unknown
 			9300 fault end 1 deny
 			9400 end`)
@@ -115,8 +120,8 @@ func TestARefusedGrantIsNoExcuseForARelease(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if v := r.Verdicts[Errors]; v.Outcome != want {
-			t.Errorf("%s: errors: %+v", f, v)
+		if v := r.Verdicts[Errors]; v.Outcome != c.want {
+			t.Errorf("%s, hardened %t: errors: %+v", c.f, c.hardened, v)
 		}
 	}
 }

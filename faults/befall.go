@@ -26,6 +26,7 @@ func Befalls() []Befall {
 		{"is the last before a partition", Executed, Spec{Fault: "partition", For: 1700 * ms}},
 		{"finds no script", Received, Spec{Fault: "script-flush"}},
 		{"is the last before a failover", Executed, Spec{Fault: "failover"}},
+		{"finds no memory on the server", Received, Spec{Fault: "deny", Mode: denyMemory, For: 1100 * ms}},
 	}
 }
 

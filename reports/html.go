@@ -309,7 +309,7 @@ func overlapNote(ms float64) string {
 const asArgued = "; as expected"
 
 // inWords sums up a run in a line: the violated and unknown properties, and
-// whether its scenario expects them.
+// whether its scenario expects them. What holds, as it should, needs no more words.
 func inWords(r *results.Run) string {
 	if r.Failure != "" {
 		reason, _ := failureOf(r)
@@ -321,11 +321,12 @@ func inWords(r *results.Run) string {
 			bad = append(bad, english.Clean(string(p))+" "+verdictWords(v.Outcome, v.Class))
 		}
 	}
-	if len(bad) == 0 {
-		bad = []string{"every property holds"}
+	words := cmp.Or(strings.Join(bad, ", "), "every property holds")
+	switch {
+	case !r.Passed():
+		return words + "; not as expected"
+	case len(bad) > 0:
+		return words + asArgued
 	}
-	if r.Passed() {
-		return strings.Join(bad, ", ") + asArgued
-	}
-	return strings.Join(bad, ", ") + "; not as expected"
+	return words
 }

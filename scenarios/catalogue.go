@@ -86,6 +86,7 @@ var catalogueNames = []string{
 	"kept-away",
 	"late-undo",
 	"late-own-release",
+	"late-beside-another",
 	"half-open-release",
 	"silent-connection",
 	"no-channels",
@@ -161,6 +162,7 @@ var catalogueNames = []string{
 	"closed-while-held",
 	"shutdown",
 	"released-by-shutdown",
+	"shutdown-after-loss",
 }
 
 // parsed is the parsed catalogue. The files are part of the program, so a parse

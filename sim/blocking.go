@@ -33,7 +33,7 @@ func (s *session) dispatch(cmd string, args []string) script.Keys {
 		s.multi, s.published = false, nil
 	}
 	n.asker, n.inScript, n.wrote = s, isScript(cmd) || cmd == "EXEC", false // which may contain one
-	defer func() { n.asker, n.inScript, n.declared = nil, false, nil }()
+	defer func() { n.asker, n.inScript, n.wrote, n.declared = nil, false, false, nil }()
 	if isScript(cmd) {
 		keys, _ := keysOf(cmd, args)
 		n.declared = append([]string{}, keys...)

@@ -35,6 +35,8 @@ func TestAServerRefusesCommands(t *testing.T) {
 		refused("SET without memory", c.Set(ctx, "k", "v", 0).Err(), "OOM")
 		refused("a script that begins with SET", eval(`return redis.call('set', KEYS[1], 'w')`), "OOM")
 		must.Succeed(t, eval(`redis.call('del', KEYS[1]) return redis.call('set', KEYS[1], 'w')`))
+		_, err = c.TxPipelined(ctx, func(p redis.Pipeliner) error { return p.Set(ctx, "k", "v", 0).Err() })
+		refused("a transaction with SET", err, "EXECABORT")
 		must.Succeed(t, free())
 		must.Succeed(t, c.Set(ctx, "k", "v", 0).Err())
 

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"bufio"
 	"errors"
 	"fmt"
@@ -248,7 +249,7 @@ func (s *session) run(cmd string, args []string) (changed, ok bool) {
 // refuse is the error of a server that does not execute a command, or "". The caller
 // holds exec.
 func (n *node) refuse(cmd string, args []string, asking bool) string {
-	if refusal := n.refusedByProfile(cmd, args); refusal != "" {
+	if refusal := cmp.Or(n.refusedByProfile(cmd, args), n.deniedBy(cmd)); refusal != "" {
 		return refusal
 	}
 	keys, write := keysOf(cmd, args)

@@ -50,8 +50,8 @@ func (n *node) hasLiteralKeys(text string) bool {
 	return has
 }
 
-// refusedInScript is the error of the server as it is offered for a command of a script,
-// or "". The caller holds exec. The keys of a script within a transaction are not checked.
+// refusedInScript is the error of the server as it is offered, or of a fault, for a command
+// of a script, or "". The caller holds exec. The keys of a script within a transaction are not checked.
 func (n *node) refusedInScript(cmd string, args []string) string {
 	p, request := n.world.opts.Server, append([]string{cmd}, args...)
 	if refusal := p.Refusal(request, true); refusal != "" {
@@ -70,7 +70,7 @@ func (n *node) refusedInScript(cmd string, args []string) string {
 	if n.world.opts.Cluster && len(n.declared) > 0 && slices.ContainsFunc(keys, elsewhere) {
 		return notLocal
 	}
-	return ""
+	return n.deniedBy(cmd)
 }
 
 // compares reports whether a request compares a value before it writes. The server has it,

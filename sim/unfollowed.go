@@ -39,9 +39,6 @@ func (n *node) refuseSome(process *server.Server) {
 		if refusal == "" {
 			why = n.notFollowed(process, cmd, args)
 		}
-		if refusal == "" && why == "" {
-			refusal = n.deniedBy(cmd)
-		}
 		switch {
 		case refusal != "":
 			c.WriteError(refusal)

@@ -46,7 +46,7 @@ type Claims struct {
 // Judged returns the claims without those that no judge reads. A header has only
 // the others.
 func (c Claims) Judged() Claims {
-	c.Waits, c.Cancels, c.Closes, c.Explicit, c.ShutsDown, c.Messages, c.Hardened = false, false, false, false, false, false, false
+	c.Waits, c.Cancels, c.Closes, c.Explicit, c.ShutsDown, c.Messages = false, false, false, false, false, false
 	return c
 }
 
