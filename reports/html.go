@@ -309,7 +309,7 @@ func overlapNote(ms float64) string {
 const asArgued = "; as expected"
 
 // inWords sums up a run in a line: the violated and unknown properties, and
-// whether its scenario expects them. What holds, as it should, needs no more words.
+// whether its scenario expects them. It is brief where all hold and should.
 func inWords(r *results.Run) string {
 	if r.Failure != "" {
 		reason, _ := failureOf(r)

@@ -1,8 +1,8 @@
 package sim
 
 import (
-	"cmp"
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
