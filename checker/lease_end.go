@@ -72,8 +72,8 @@ func (t *trace) grantOnServers(c *Belief) (int64, bool) {
 
 // owedByServers is until when a quorum of servers owed a belief its hold, by its last
 // grant or renewal on each of them. It looks at changes before a time. A server that
-// later lost the hold or was replaced still owes it: the client was promised it. A hold
-// that the acquire took back before it returned is not owed.
+// later lost the hold or was replaced still owes it: the client was promised it. It owes
+// none that the acquire took back before it returned, or an inner one reported as lost.
 func (t *trace) owedByServers(c *Belief, by int64) (int64, bool) {
 	type promise struct {
 		node, group string
@@ -85,7 +85,7 @@ func (t *trace) owedByServers(c *Belief, by int64) (int64, bool) {
 		switch {
 		case s.takesBack(o):
 			owed = slices.DeleteFunc(owed, func(p promise) bool { return p.node == s.Node })
-		case s.holder == c.Owner && s.command():
+		case s.command() && (s.holder == c.Owner || s.holder == "" && s.was == c.Owner && s.By == c.Client && o.own.ops.last(s.t, isAcquire).failed(history.ErrLost)):
 			i := slices.IndexFunc(owed, func(p promise) bool { return p.node == s.Node })
 			if i < 0 {
 				i = len(owed)

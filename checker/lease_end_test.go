@@ -13,6 +13,14 @@ func TestTheLeaseOfABelief(t *testing.T) {
 		0    c1 acquire lease=1000
 		3    server n1 SET by=c1 holder=c1 ttl=1000
 		500  c1 ok count=1`
+	inner := func(answer string) string {
+		return `
+			600  c1 acquire lease=20000
+			600  server n1 SET by=c1 holder=c1 ttl=20000
+			2000 c1 fail err=` + answer + `
+			2001 server n1 DEL by=c1
+			2500 c1 release; 2501 fail err=not-held`
+	}
 	for _, tt := range []struct {
 		what, story string
 		from, to    int64 // in ms
@@ -21,6 +29,8 @@ func TestTheLeaseOfABelief(t *testing.T) {
 		{"a renewal", late + "\n600 server n1 PEXPIRE by=c1 holder=c1 ttl=1000", 3, 1600},
 		{"a release in between", late + `
 			600 c1 gives`, 3, 1003},
+		{"an inner hold that the lock gives back after it has reported the loss", late + inner("lost"), 3, 2001},
+		{"an inner hold that the lock gives back for no reason", late + inner("busy"), 3, 20600},
 		{"no server log", "0 c1 acquire lease=1000\n500 c1 ok count=1", 500, 1500},
 		{"no lease", "0 c1 acquire\n3 server n1 SET by=c1 holder=c1 ttl=-1\n5 c1 ok count=1", 0, 0},
 		{"another owner whose name begins alike", late + `
