@@ -13,11 +13,9 @@ import (
 // faults on this hold, and the behaviour of its user. docs/expectations.md
 // argues each line and names its source.
 //
-// A line returns the reason why a violation is inherent, or "" if it is the
-// lock's fault.
+// A line returns the reason why a violation is inherent, or "" if it is the lock's fault.
 
-// inherently marks a violation as inherent. With an empty reason it is the lock's
-// fault.
+// inherently marks a violation as inherent. With an empty reason it is the lock's fault.
 func inherently(v Verdict, why string) Verdict {
 	if v.Outcome == Violated && why != "" {
 		v.Inherent, v.Excused = why, 1
@@ -63,8 +61,7 @@ func (t *trace) whyOverlapInherent(p *contradiction) string {
 	return ""
 }
 
-// whyOutlivedInherent decides the overlap of a holder that works on after its
-// lease.
+// whyOutlivedInherent decides the overlap of a holder that works on after its lease.
 func (t *trace) whyOutlivedInherent(p *contradiction) string {
 	a, until := p.first, min(p.first.To, p.second.To)
 	due := max(p.owed, p.second.From)

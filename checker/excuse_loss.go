@@ -10,8 +10,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/party"
 )
 
-// lossOfHold describes how the granting servers lost a hold, without the lock's
-// doing.
+// lossOfHold describes how the granting servers lost a hold, without the lock's doing.
 type lossOfHold struct {
 	groups, needed int    // that lost it, and that had to for another owner to be granted
 	from, at       int64  // when the first of them may have, and when so many of them had
@@ -202,8 +201,7 @@ func dropped(own *account, o *span) bool {
 	})
 }
 
-// ownedElsewhere reports whether another server of a change's group had granted a
-// hold.
+// ownedElsewhere reports whether another server of a change's group had granted a hold.
 func (t *trace) ownedElsewhere(k ownerLock, s *change) bool {
 	return slices.ContainsFunc(t.accountOf(k).changes.between(0, s.t), func(c *change) bool {
 		return c.command() && c.holder == k.owner && c.group == s.group && c.Node != s.Node

@@ -85,8 +85,7 @@ func (t *trace) gaveBackBy(o *op, by int64) bool {
 	})
 }
 
-// singleTry is the wait of an acquire that is not to wait, if its lock has no
-// single try.
+// singleTry is the wait of an acquire that is not to wait, if its lock has no single try.
 const singleTry = 50 * millisecond
 
 // keptBy reports whether a release gave nothing back, neither before it returned nor

@@ -272,8 +272,7 @@ func disturbs(client string) func(*faultSpan) bool {
 	return func(f *faultSpan) bool { return f.touchesClient(client) && !f.sparesRequests() }
 }
 
-// onlyStops reports whether a fault stops a process for a while, and does nothing
-// else.
+// onlyStops reports whether a fault stops a process for a while, and does nothing else.
 func (s *faultSpan) onlyStops() bool { return s.only(history.Traits{StopsProcess: true}) }
 
 // sparesRequests reports whether a fault disturbs messages to subscribers at most.

@@ -140,8 +140,7 @@ func (x *index) indexCalls() {
 	}
 }
 
-// openOp finds an operation of a client that was open at a time: the one
-// invoked first.
+// openOp finds an operation of a client that was open at a time: the one invoked first.
 func (x *index) openOp(client, lock string, f history.Func, when int64) *op {
 	all := x.calls[clientLock{client, lock}]
 	if all == nil {
@@ -280,8 +279,7 @@ func (x *index) untilNext(o *op) int64 {
 	return o.nextInv()
 }
 
-// commandOf reports whether a command of an operation's client made a change on
-// its lock.
+// commandOf reports whether a command of an operation's client made a change on its lock.
 func (x *index) commandOf(c *change, o *op) bool {
 	return c.command() && c.By == o.client && c.lock == o.lock
 }

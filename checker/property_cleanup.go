@@ -63,8 +63,7 @@ func threadOf(stack string) string {
 	return "goroutine"
 }
 
-// inWords describes a stack by its first function outside of the runtime's own
-// packages.
+// inWords describes a stack by its first function outside of the runtime's own packages.
 func inWords(stack string) string {
 	lines := strings.Split(stack, "\n")
 	if threadOf(stack) == "thread" {

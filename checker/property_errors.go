@@ -224,10 +224,14 @@ func (j errorsJudge) mayBeUnheard(release *op, s *span) bool {
 	})
 }
 
-// notReleased reports whether a hold on a server is not that of a release, but a
-// leftover of an earlier acquire of unknown outcome.
+// notReleased reports whether a hold on a server is not that of a release, but a leftover
+// of an earlier acquire. Of several permits the release may have taken the others.
 func (j errorsJudge) notReleased(release *op, s *span) bool {
-	maker := release.own.ops.last(s.from, isAcquire)
+	from := s.from
+	if from >= release.inv {
+		from = s.since
+	}
+	maker := release.own.ops.last(from, isAcquire)
 	if maker == nil || maker.granted() {
 		return false
 	}
@@ -369,7 +373,7 @@ func (j errorsJudge) nobodyElse(o *op) bool {
 	held := j.accountOf(ownerLock{"", o.lock}).anyHeld(o.inv-slackOfServers, o.ret, func(s *span) bool {
 		return s.holder != o.owner || !j.claims.Reentrant && s.from < o.inv
 	})
-	return !held && !j.othersAsk(o) && j.overlap(o.inv, o.ret, j.allow.settling, func(f *faultSpan) bool { return !f.RefusesGrants }) == 0
+	return !held && !j.metItself(o) && !j.othersAsk(o) && j.overlap(o.inv, o.ret, j.allow.settling, func(f *faultSpan) bool { return !f.RefusesGrants }) == 0
 }
 
 // tookAnew finds a command of a release's client that took the free lock of one server again.

@@ -209,9 +209,8 @@ func (w *leaseWalk) dropLevelTakenBack(c *change) {
 	}
 }
 
-// withoutLargest removes the hold with the longest lease, whose release excuses
-// most. A server that never granted it releases the longest of those that it
-// granted.
+// withoutLargest removes the hold with the longest lease, whose release excuses most. A
+// server that never granted it releases the longest of those that it granted.
 func withoutLargest(holds []heldLease) []heldLease {
 	if len(holds) <= 1 {
 		return nil

@@ -24,11 +24,10 @@ var linearizableProperty = property{
 
 type linearizableJudge struct{ *trace }
 
-// judge decides for every lock name whether the operations are
-// possible one at a time on the sequential lock of package linear. The clients'
-// view comes first. If it allows an order, but not with the operations at the
-// instants of the server log, the verdict is violated by the server log. The error
-// is a [*linear.DisagreementError].
+// judge decides for every lock name whether the operations are possible one at a time on
+// the sequential lock of package linear. The clients' view comes first. If it allows an
+// order, but not with the operations at the instants of the server log, the verdict is
+// violated by the server log. The error is a [*linear.DisagreementError].
 func (j linearizableJudge) judge(o Options) (Verdict, error) {
 	judges := linear.NewJudges(linear.Choice(o.Judges), o.Budget)
 	if o.fast != nil {

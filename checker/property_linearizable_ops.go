@@ -38,6 +38,9 @@ func (j linearizableJudge) lockOps(lock string) (ops []linear.Op, byLog bool) {
 			other = j.who.Number(name)
 		}
 		l, known := lockOpOf(o, j.claims, j.who.Number(o.owner), other, crashed)
+		if l.Kind == linear.FoundBusy && j.metItself(o) {
+			known, byLog = false, true
+		}
 		if o.f == history.Acquire && (o.kind != history.Fail || o.res.Error == history.ErrBusy) && j.gaveBackWithin(o) {
 			g := l
 			g.Kind, g.Return = linear.TookAndGave, min(o.back, linear.Forever)
@@ -72,6 +75,13 @@ func (j linearizableJudge) lockOps(lock string) (ops []linear.Op, byLog bool) {
 		}
 	}
 	return ops, byLog
+}
+
+// metItself reports whether an acquire met a hold that an earlier one of its owner, of
+// unknown outcome, had left. A lock may leave it unless it claims to take acquires back.
+func (t *trace) metItself(o *op) bool {
+	last := o.own.ops.last(o.inv, func(p *op) bool { return countKnownAfter(p) || p.f == history.Acquire && p.unclear() })
+	return !t.claims.TakesBack && last != nil && last.unclear() && o.own.anyHeld(o.inv, o.ret, func(*span) bool { return true })
 }
 
 // lossesOfTheDead adds the releases that owners would have made which were notified of a
@@ -141,9 +151,8 @@ func (t *trace) leaseOnServer(o *op, lease int64) int64 {
 	return lease
 }
 
-// pastValidity reports whether a release came after the end that the grant had named
-// for its hold. From then on the lock may say that it is over, and grant it to another
-// owner.
+// pastValidity reports whether a release came after the end that the grant had named for
+// its hold. From then on the lock may say that it is over, and grant it to another owner.
 func (j linearizableJudge) pastValidity(release *op) (until int64, past bool) {
 	a := j.grantOf(release.owner, release.lock, release.inv)
 	if a == nil || j.claims.Reentrant || a.args.Renewed || a.res.Until <= 0 || a.res.Until > release.ret {
@@ -219,8 +228,7 @@ func lockOpOf(o *op, claim history.Terms, owner, other int32, crashed bool) (l l
 }
 
 // pinToLog moves operations to their instant in the server log, if exactly one command
-// matches. It returns nil if there is nothing to move, or if several servers take
-// part.
+// matches. It returns nil if there is nothing to move, or if several servers take part.
 func (j linearizableJudge) pinToLog(ops []linear.Op) []linear.Op {
 	if len(j.changes) == 0 || j.claims.Nodes > 1 {
 		return nil

@@ -77,7 +77,13 @@ func (t *trace) permitRanOut(c *change) bool {
 			ends = ends[1:]
 		}
 	}
-	return len(ends) > 0 && ends[0] <= plus(c.t, t.allow.rounding)
+	ahead := t.allow.rounding // of the server's clock
+	for _, f := range t.faults {
+		if f.MovesClock && f.from <= c.t && f.touchesGroup(c.group) {
+			ahead = plus(ahead, f.setsForth(c.t))
+		}
+	}
+	return len(ends) > 0 && ends[0] <= plus(c.t, ahead)
 }
 
 func command(c *change) string { return cmp.Or(c.Command, "a command") }

@@ -74,10 +74,9 @@ type edge struct {
 	d     int
 }
 
-// timesTaken lists the times in which too few servers had room for the hold of a
-// waiter. On more groups than the lock can lose it had none, or cuts made them
-// unreachable. After a failover replicas count as well, because clients may use one of
-// them.
+// timesTaken lists the times in which too few servers had room for the hold of a waiter.
+// On more groups than the lock can lose it had none, or cuts made them unreachable. After
+// a failover replicas count as well, because clients may use one of them.
 func (j progressJudge) timesTaken(k waiter, cuts []edge) [][2]int64 {
 	failed := int64(never)
 	for _, f := range j.faults {

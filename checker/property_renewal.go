@@ -213,9 +213,8 @@ func (j renewalJudge) lastHealed(client string, from, to int64) int64 {
 	return healed
 }
 
-// due is when a hold of a lease needs a renewal to end when it does. A nested hold
-// with a longer lease delays renewals: they change nothing until a lease or less
-// remains.
+// due is when a hold of a lease needs a renewal to end when it does. A nested hold with a
+// longer lease delays renewals: they change nothing until a lease or less remains.
 func (c *change) due(lease int64) int64 {
 	if lease == 0 {
 		return c.t

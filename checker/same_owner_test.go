@@ -81,12 +81,48 @@ func TestAnOwnerGoesOnAfterNoAnswer(t *testing.T) {
 		7990 c2 fail err=busy
 		8000 server n1 EVAL by=c1 holder=c1.2 ttl=9000 was=c4
 		8001 c1.2 ok count=1`
+	met := func(answer string) string {
+		return `
+			0    c2 takes lease=1000
+			10   c2 gives
+			20   c1 acquire lease=9000; 30 ` + answer + `
+			31   server n1 EVAL by=c1 holder=c1 ttl=9000
+			100  c1 acquire lease=9000; 150 fail err=busy`
+	}
+	everywhere := leased(func(h *history.Header) {
+		h.Claims.Reentrant, h.Claims.Permits, h.Claims.Nodes, h.Claims.Quorum = false, 2, 3, 3
+	})
+	const failed = `
+		1    c1 acquire lease=9000
+		2    server n2 EVAL by=c1 holder=c1 ttl=9000
+		3    fault start 1 hold-request c1 n2
+		10   c1 fail err=busy
+		`
+	const released = `
+		20   c1 acquire lease=9000
+		21   server n1 EVAL by=c1 holder=c1 ttl=9000
+		22   server n2 EVAL by=c1 holder=c1 count=2 ttl=9000
+		23   server n3 EVAL by=c1 holder=c1 ttl=9000
+		30   c1 ok count=1
+		40   c1 release
+		41   server n1 EVAL by=c1
+		42   server n2 EVAL by=c1 holder=c1 count=1 ttl=8960
+		43   server n3 EVAL by=c1
+		44   c1 ok
+		5000 server n2 EVAL by=c1`
 	run(t, []propertyTest{
 		{"a permit of which it never heard", permits, strings.ReplaceAll(unheard+twice, " mode=shared", ""), Count, OutcomeOK, "", "", ""},
 		{"a permit too many", permits, strings.ReplaceAll(known+twice, " mode=shared", ""), Count, Violated, "", "node-1 counted", "server log"},
 		{"a reader's hold of which it never heard", readers, unheard + twice, Count, OutcomeOK, "", "", ""},
 		{"another one takes that away when it is over", readers, unheard + twice + cleaned, Ownership, OutcomeOK, "", "", "server log"},
 		{"another one takes a living one away", readers, strings.ReplaceAll(unheard, "=1000", "=9000") + strings.Replace(twice, "ttl=941", "ttl=8941", 1) + cleaned, Ownership, Violated, "", "client-2 lowered the hold", "server log"},
+		{"another one takes a living one away, which the clock of the server ended", readers, "0 fault start 2 clock-drift n1\n" + strings.ReplaceAll(unheard, "=1000", "=9000") + strings.Replace(twice, "ttl=941", "ttl=8941", 1) + cleaned, Ownership, OutcomeOK, "", "", "server log"},
+		{"what an acquire without an answer left keeps its owner out", leased(nil), met("info err=unknown"), Linearizable, OutcomeOK, "", "", "server log"},
+		{"and that is no wrong answer", leased(nil), met("info err=unknown"), Errors, OutcomeOK, "", "", ""},
+		{"that the lock was to take back", takesBack, met("info err=unknown"), Linearizable, Violated, "", "was refused the lock as busy", ""},
+		{"a hold of its own keeps an owner out", leased(nil), met("ok count=1"), Linearizable, Violated, "", "was refused the lock as busy", ""},
+		{"a permit of an acquire that failed, and that nobody hears of, stays beside a release", everywhere, failed + released, Errors, OutcomeOK, "", "", ""},
+		{"a permit stays beside a release", everywhere, released, Errors, Violated, "", "node-2 held the lock for it", "server log"},
 		{"a late request, taken back at once", takesBack, late + "4100 server n1 EVAL by=c1", Count, OutcomeOK, "", "", ""},
 		{"a late request that stays", takesBack, late + "13001 server n1 cause=expiry", Count, Violated, "", "it held none then", "server log"},
 		{"who may still have the lock passes nobody", leased(func(h *history.Header) { h.Claims.Fairness = true }), `

@@ -5,9 +5,8 @@ import (
 	"sort"
 )
 
-// search is sort.Search that first tries a nearby place. Judges go through a
-// history in order of time, so the next result is near the last one and in the
-// processor's cache.
+// search is sort.Search that first tries a nearby place. Judges go through a history in
+// order of time, so the next result is near the last one and in the processor's cache.
 func search(n int, place *int, found func(int) bool) int {
 	if n == 0 {
 		return 0

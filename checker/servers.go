@@ -24,8 +24,7 @@ func (c *change) ends() bool { return c.was != "" && c.holder != c.was }
 
 func (c *change) grants() bool { return c.holder != "" && c.holder != c.was }
 
-// takes reports whether the change made someone the holder, or raised its hold
-// count.
+// takes reports whether the change made someone the holder, or raised its hold count.
 func (c *change) takes() bool { return c.grants() || (c.holder != "" && c.Count > c.WasCount) }
 
 func (c *change) givesBack(owner string) bool {

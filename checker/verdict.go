@@ -22,8 +22,7 @@ type Verdict struct {
 	Outcome Outcome `json:"verdict"`
 	Class   string  `json:"class,omitempty"`
 	Reason  string  `json:"reason,omitempty"`
-	// AtMS is the start of the violation, in milliseconds since the start of
-	// the run.
+	// AtMS is the start of the violation, in milliseconds since the start of the run.
 	AtMS float64 `json:"at_ms,omitempty"`
 	// Ops are the operations that prove it, at most five.
 	Ops []int64 `json:"ops,omitempty"`
