@@ -13,7 +13,7 @@ import (
 // from before. A refusal that no log shows is left out, as either server may have given
 // it. A hold that was released on the other server lasts as long as this one kept it.
 // There are no branches if only one server carried out operations. Without a log all
-// operations after the fault are left out.
+// operations that end after the fault are left out, but for open releases.
 func (t *trace) branches(lock string, ops []linear.Op) (branches [][]linear.Op, why string) {
 	fork := slices.IndexFunc(t.faults, func(f *faultSpan) bool { return f.Forks })
 	if fork < 0 || t.claims.Nodes > 1 {
@@ -21,7 +21,16 @@ func (t *trace) branches(lock string, ops []linear.Op) (branches [][]linear.Op, 
 	}
 	since := t.faults[fork].from
 	if len(t.changes) == 0 {
-		before := slices.DeleteFunc(slices.Clone(ops), func(p linear.Op) bool { return t.op(p.ID).ret >= since })
+		var before []linear.Op
+		for _, p := range ops {
+			if o := t.op(p.ID); o.ret >= since {
+				if o.inv >= since || p.Kind != linear.GaveBack && p.Kind != linear.MaybeGave {
+					continue
+				}
+				p.Kind, p.Return = linear.MaybeGave, linear.Forever // it may have come before the fault
+			}
+			before = append(before, p)
+		}
 		return [][]linear.Op{before}, fmt.Sprintf("two servers may have answered after the fault at %s", at(since))
 	}
 	on := make(map[int64][]string, len(ops)) // which servers carried out an operation

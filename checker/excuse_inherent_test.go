@@ -58,6 +58,7 @@ func TestInherent(t *testing.T) {
 		202  c2 ok count=1
 		300  c1 release
 		301  c1 fail err=lost`
+	const forkedUnseen = "\n100 fault start 1 failover n1\n150 c1 ok\n200 c1 acquire lease=9000\n202 c1 ok count=1\n300 c1 release\n302 c1 ok\n400 c2 release\n402 c2 ok"
 	const passedEnd = take + "1001 server n1 cause=expiry\n1100 fault start 1 clock-jump n1\n"
 	const afterPassedEnd = "\n1500 c1 release\n1501 server n1 EVAL by=c1\n1502 c1 ok"
 	const lateToNobody = take + `
@@ -519,6 +520,9 @@ func TestInherent(t *testing.T) {
 		{"nobody saw the server that answered", Linearizable, plain,
 			"0 fault start 1 failover n1\n100 c1 acquire lease=1000\n102 c1 ok count=1\n200 c2 acquire lease=1000\n202 c2 ok count=1\n300 c1 release\n302 c1 ok\n400 c2 release\n402 c2 ok", "two servers may have answered",
 			plain, "0 fault start 1 reset c1 n1\n100 c1 acquire lease=1000\n102 c1 ok count=1\n200 c2 acquire lease=1000\n202 c2 ok count=1\n300 c1 release\n302 c1 ok\n400 c2 release\n402 c2 ok"},
+		{"nobody saw the server that answered, and a release is under way at the fault", Linearizable, plain,
+			"0 c1 acquire lease=9000\n2 c1 ok count=1\n10 c1 release\n20 c2 acquire lease=9000\n22 c2 ok count=1" + forkedUnseen, "two servers may have answered",
+			plain, "0 c1 acquire lease=9000\n2 c1 ok count=1\n20 c2 acquire lease=9000\n22 c2 ok count=1\n50 c1 release" + forkedUnseen},
 		{"an acquire finds its own hold from before", Lease, plain, // not a violation at all
 			"0 c1 acquire lease=1000\n1 server n1 SET by=c1 holder=c1 ttl=1000\n2 fault start 1 partition c1 n1\n50 c1 info err=unknown\n60 fault end 1 partition c1 n1\n400 c1 acquire lease=1000\n401 server n1 PEXPIRE by=c1 holder=c1 ttl=1000\n402 c1 ok count=1\n500 c1 release\n501 server n1 DEL by=c1\n502 c1 ok", "ok",
 			plain,

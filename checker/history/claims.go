@@ -50,8 +50,7 @@ func (c Claims) Judged() Claims {
 	return c
 }
 
-// Names are the names of all claims, as in JSON, in the order of their
-// declaration.
+// Names are the names of all claims, as in JSON, in the order of their declaration.
 func (Claims) Names() (names []string) {
 	for f := range reflect.TypeFor[Claims]().Fields() {
 		names = append(names, nameOf(f))

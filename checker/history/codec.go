@@ -172,10 +172,9 @@ func (b *lineReader) readLine() ([]byte, error) {
 	return b.long, err
 }
 
-// grow makes room for one more event, and returns it, empty. It doubles the room,
-// because unused room takes no memory, and each growth needs the old room twice.
-// If the length of the history is known, more soon makes room for the rest at
-// once.
+// grow makes room for one more event, and returns it, empty. It doubles the room, because
+// unused room takes no memory, and each growth needs the old room twice. If the length of
+// the history is known, more soon makes room for the rest at once.
 func (d *decoder) grow(events []Event) ([]Event, *Event) {
 	n := len(events)
 	if n == cap(events) {

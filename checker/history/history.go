@@ -24,11 +24,10 @@ type Header struct {
 	// servers are not Redis 7 with all rights.
 	Server string `json:"server,omitempty"`
 
-	// TimeScale is the length of a second of the scenario in this history, in
-	// seconds: 0.2 for a run that was five times as fast. All times and
-	// durations of the history are those of the played run, with those of the
-	// claims. The judges' allowances for locks and clients scale with it. 0
-	// means 1; otherwise it is above 0 and at most 10.
+	// TimeScale is the length of a second of the scenario in this history, in seconds:
+	// 0.2 for a run that was five times as fast. All times and durations of the history
+	// are those of the played run, with those of the claims. The judges' allowances for
+	// locks and clients scale with it. 0 means 1; otherwise it is above 0 and at most 10.
 	TimeScale float64 `json:"time_scale,omitempty"`
 	// Latency is the longest time of one message without a fault, in
 	// nanoseconds. 0 means negligible.
@@ -40,10 +39,9 @@ type Header struct {
 	// Unseen is the reason, for a lock on Redis.
 	Unseen string `json:"unseen,omitempty"`
 
-	// Order is [TotalOrder] if one recorder stamped every event in its true
-	// order: no fault is missing, and lines with equal times are in order. If
-	// it is empty, events of one time may have happened in any order, and
-	// others may be missing.
+	// Order is [TotalOrder] if one recorder stamped every event in its true order: no
+	// fault is missing, and lines with equal times are in order. If it is empty, events
+	// of one time may have happened in any order, and others may be missing.
 	Order string `json:"order,omitempty"`
 
 	// Claims are the promises of the lock under test, without those that no
@@ -54,8 +52,7 @@ type Header struct {
 	// run proves nothing.
 	Faults []PlannedFault `json:"faults,omitempty"`
 
-	// MinGrants is the number of grants without which the run proves nothing. 0
-	// means 1.
+	// MinGrants is the number of grants without which the run proves nothing. 0 means 1.
 	MinGrants int `json:"min_grants,omitempty"`
 
 	// Resource describes the guarded resource; nil if the workload has none.
@@ -71,8 +68,7 @@ const TotalOrder = "total"
 
 // The kinds of user that a header names.
 const (
-	// Careful: stops at the end of the hold's validity, or at the notice of a
-	// loss.
+	// Careful: stops at the end of the hold's validity, or at the notice of a loss.
 	Careful = "careful"
 	// Careless: works to the end, even after the notice of a loss.
 	Careless = "careless"
@@ -182,13 +178,11 @@ type Args struct {
 	// Self is the other name of an owner that has the lock in the other mode. A writer may
 	// read as well, or a reader write.
 	Self string `json:"self,omitempty"`
-	// Lease is the requested lease of an acquire or an extension; 0 if the lock
-	// has none.
+	// Lease is the requested lease of an acquire or an extension; 0 if the lock has none.
 	Lease int64 `json:"lease,omitempty"`
 	// Renewed is true if the lock's watchdog renews this hold.
 	Renewed bool `json:"renewed,omitempty"`
-	// Wait is the longest wait of an acquire: 0 for one attempt, -1 without
-	// bound.
+	// Wait is the longest wait of an acquire: 0 for one attempt, -1 without bound.
 	Wait int64 `json:"wait,omitempty"`
 	// Value is the value to write, and Base the value that the client read and
 	// computed it from. Token is the fencing token of a write, and of a read if
@@ -276,8 +270,7 @@ type ServerEvent struct {
 	Holds string `json:"holds,omitempty"`
 }
 
-// LogEvent is a line of a server's own log, at the server's own time. It proves
-// nothing.
+// LogEvent is a line of a server's own log, at the server's own time. It proves nothing.
 type LogEvent struct {
 	Server string `json:"server"` // "node-1", "sentinel-2"
 	Text   string `json:"text"`   // without the time and the level; one line

@@ -1,8 +1,7 @@
 package history
 
-// Traits are the possible effects of a fault on its targets in the header and the
-// events. Judges read them, never the name of the fault, so a new fault needs no
-// new judge.
+// Traits are the possible effects of a fault on its targets in the header and the events.
+// Judges read them, never the name of the fault, so a new fault needs no new judge.
 //
 // A fault has a trait if it may have that effect. It is better to excuse a lock once too
 // often than to blame it for a fault.

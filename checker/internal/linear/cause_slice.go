@@ -75,8 +75,7 @@ func newSlicer(ops []Op, r Rules) *slicer {
 	return s
 }
 
-// selection has what a slice keeps: units, and by their index refusals and
-// inspections.
+// selection has what a slice keeps: units, and by their index refusals and inspections.
 type selection struct {
 	units map[int32]bool
 	alone map[int]bool

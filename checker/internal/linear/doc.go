@@ -16,7 +16,6 @@
 // Both use the same sequential lock, which is in model.go. [Judges] lets one
 // confirm the other; a [DisagreementError] is a defect of this package.
 //
-// The package has no servers, faults and other properties: package
-// checker translates a history into operations, and explains violations.
-// docs/judges.md describes everything.
+// The package has no servers, faults and other properties: package checker translates a
+// history into operations, and explains violations. docs/judges.md describes everything.
 package linear

@@ -10,9 +10,8 @@ import "slices"
 // An unknown acquire that left no trace may still have held the lock for a while
 // before its owner's next telling reply; it is marked as stray.
 //
-// The operations must be sorted by call. They are changed where they are: most
-// of a long history stays as it is, and need not be copied. undo puts the rest
-// back.
+// The operations must be sorted by call. They are changed where they are: most of a long
+// history stays as it is, and need not be copied. undo puts the rest back.
 func guess(ops []Op, r Rules) (undo func()) {
 	g := guesser{r: r, ops: ops}
 	for i := range g.ops {

@@ -43,8 +43,7 @@ func (s *sessions) explainOverlap(a, b *session) Ruling {
 		"%s held the lock from %s to %s at least, and %s from %s", s.name(x), history.At(a.takes), after(a.core), s.name(y), history.At(b.takes))
 }
 
-// checkRefusals checks that somebody can have held the lock when an acquire was
-// refused.
+// checkRefusals checks that somebody can have held the lock when an acquire was refused.
 //
 // Session i can hold from its call, or from the core of the session before when that is
 // later. It can hold to last, or to takes of the session after when that is earlier.

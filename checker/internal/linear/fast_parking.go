@@ -68,8 +68,7 @@ func strays(ops []Op, r Rules) []Op {
 	return ops
 }
 
-// unclear reports whether no reply shows if and when an operation took
-// effect.
+// unclear reports whether no reply shows if and when an operation took effect.
 func (o *Op) unclear() bool {
 	return (o.Kind == MaybeGot || o.Kind == MaybeGave) && o.Return >= Forever
 }

@@ -74,9 +74,8 @@ func (s *sessions) someTokens() Ruling {
 	return good()
 }
 
-// tokenOrder has for every granted token but the smallest the greatest below
-// it. A grant comes after the one before it: that spares the search all other
-// orders.
+// tokenOrder has for every granted token but the smallest the greatest below it. A grant
+// comes after the one before it: that spares the search all other orders.
 func tokenOrder(ops []Op) map[uint64]uint64 {
 	var tokens []uint64
 	for i := range ops {
