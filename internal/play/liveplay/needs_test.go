@@ -74,6 +74,7 @@ var calls = map[string]string{
 	"renewal-after-release":            "moments",
 	"slow-grant-reply":                 "moments",
 	"late-own-release":                 "moments",
+	"late-beside-another":              "moments",
 	"broken-replies":                   "moments",
 	"asked-again":                      "moments",
 	"paused-waiters":                   "moments",
