@@ -215,8 +215,8 @@ func (f *forgiving) releasedElsewhere(c *Belief, lost int64) {
 	}
 }
 
-// endingOf is the operation that ended a belief. If the owner had stopped work before,
-// endingOf is the last release in a row that it requested; nil if there is none.
+// endingOf is the operation that ended a belief. If the owner had stopped work before, its
+// last release in a row ended it; without a release the result is nil.
 func (t *trace) endingOf(c *Belief) *op {
 	if end := t.op(c.EndOp); end != nil {
 		return end

@@ -367,8 +367,8 @@ func (t *trace) releasedSince(o *op) int64 {
 }
 
 // nobodyElse reports whether an acquire had no obstacle: no other hold on a server, no
-// other open acquire, and no fault. A server that refuses commands is none. If the lock is
-// not reentrant, an earlier hold of its owner is an obstacle too.
+// other open acquire, and no fault but refused commands. If the lock is not reentrant, an
+// earlier hold of its owner is an obstacle too.
 func (j errorsJudge) nobodyElse(o *op) bool {
 	held := j.accountOf(ownerLock{"", o.lock}).anyHeld(o.inv-slackOfServers, o.ret, func(s *span) bool {
 		return s.holder != o.owner || !j.claims.Reentrant && s.from < o.inv

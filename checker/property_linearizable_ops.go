@@ -81,7 +81,7 @@ func (j linearizableJudge) lockOps(lock string) (ops []linear.Op, byLog bool) {
 // unknown outcome, had left. A lock may leave it unless it claims to take acquires back.
 func (t *trace) metItself(o *op) bool {
 	last := o.own.ops.last(o.inv, func(p *op) bool { return countKnownAfter(p) || p.f == history.Acquire && p.unclear() })
-	return t.claims.Reentrant && !t.claims.TakesBack && last != nil && last.unclear() && o.own.anyHeld(o.inv, o.ret, func(*span) bool { return true })
+	return t.claims.Reentrant && !t.claims.TakesBack && last != nil && last.unclear() && o.own.anyHeld(o.inv, o.ret, anyServer)
 }
 
 // lossesOfTheDead adds the releases that owners would have made which were notified of a

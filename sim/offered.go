@@ -51,7 +51,8 @@ func (n *node) hasLiteralKeys(text string) bool {
 }
 
 // refusedInScript is the error of the server as it is offered, or of a fault, for a command
-// of a script, or "". The caller holds exec. The keys of a script within a transaction are not checked.
+// of a script, or "". The caller holds exec. It does not check the keys of a script within
+// a transaction.
 func (n *node) refusedInScript(cmd string, args []string) string {
 	p, request := n.world.opts.Server, append([]string{cmd}, args...)
 	if refusal := p.Refusal(request, true); refusal != "" {

@@ -20,7 +20,7 @@ type Traits struct {
 	HoldsReplication   bool `json:"holds_replication,omitempty"`   // writes that a primary confirmed reach its replicas late
 	BreaksConnections  bool `json:"breaks_connections,omitempty"`  // a client may find its connection dead when it next uses it
 	Refuses            bool `json:"refuses,omitempty"`             // servers refuse new connections while it lasts
-	RefusesGrants      bool `json:"refuses_grants,omitempty"`      // servers may answer an acquire or a renewal with an error; a release works
+	RefusesGrants      bool `json:"refuses_grants,omitempty"`      // servers may answer a command with an error; the release of a hardened lock works
 	Reorders           bool `json:"reorders,omitempty"`            // a request may be executed after its sender gave up the connection
 
 	// Servers.
