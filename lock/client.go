@@ -105,12 +105,11 @@ func boundedView(rdb *redis.Client) *redis.Client {
 	return view
 }
 
-// Close stops the watchdog and the subscription, and ends every wait with
-// [ErrClosed]. Held locks stay on the server until their leases end, and their
-// holders are still notified of that. Close does not close the Redis client. It
-// waits for open calls; if the server does not answer, this takes up to the
-// unlock timeout and the read timeout of the Redis client. When it returns, no
-// goroutine of the client is left.
+// Close stops the watchdog and the subscription, and ends every wait with [ErrClosed].
+// Held locks stay on the server until their leases end, and their holders are still
+// notified of that. Close does not close the Redis client. It waits for open calls; if
+// the server does not answer, this takes up to the unlock timeout and the read timeout of
+// the Redis client. When it returns, no goroutine of the client is left.
 func (c *Client) Close() error {
 	c.mu.Lock()
 	c.closed = true
@@ -155,10 +154,9 @@ func orSeeded(rng *rand.Rand) *rand.Rand {
 // unless it has ContextTimeoutEnabled. An f that call leaves behind ends by
 // that timeout, and Close waits for it. The caller must be counted in ops.
 //
-// With ContextTimeoutEnabled, f runs in the caller's goroutine: another
-// goroutine for each request wakes a thread twice, which takes as long as the
-// request. The price is that f notices a cancellation only at the answer or the
-// read timeout.
+// With ContextTimeoutEnabled, f runs in the caller's goroutine: another goroutine for
+// each request wakes a thread twice, which takes as long as the request. The price is
+// that f notices a cancellation only at the answer or the read timeout.
 func call[T any](ctx context.Context, c *Client, f func(context.Context) (T, error)) (T, error) {
 	type result struct {
 		val T

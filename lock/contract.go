@@ -22,8 +22,7 @@ var (
 	// ErrRefused: the lock reached no server, or the server answered with an
 	// error; no server executed the request.
 	ErrRefused = errors.New("lock: refused by the server")
-	// ErrAcks: too few replicas confirmed the grant in time, so the lock
-	// released it.
+	// ErrAcks: too few replicas confirmed the grant in time, so the lock released it.
 	ErrAcks = errors.New("lock: not enough replicas confirmed")
 	// ErrClosed: the client is closed.
 	ErrClosed = errors.New("lock: client closed")

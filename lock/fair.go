@@ -96,16 +96,15 @@ func (c *Client) placeLease() time.Duration {
 // fairChannel is the channel of this client's hand-offs.
 func (c *Client) fairChannel(n names) string { return n.fairChannel + c.cfg.id }
 
-// place is an owner's place in the queue. Guarded by Client.mu, except the
-// channels.
+// place is an owner's place in the queue. Guarded by Client.mu, except the channels.
 type place struct {
 	s     *state
 	first uint64                  // serial of the first request
 	looks [looksPerLease + 2]look // the last ones, latest first
 	asks  bool                    // a request of its own is under way
 	in    bool                    // it may be on the server
-	told  chan handOff            // holds the last one
-	gone  chan struct{}
+	told  chan handOff            // holds the last one; the zero one says that the place is gone
+	asked chan struct{}           // closed when its owner has asked again; nil unless somebody waits for that
 }
 
 // look is one request that keeps a place.
@@ -141,6 +140,14 @@ func (p *place) ask(serial uint64) (before bool) {
 	return before
 }
 
+// answered ends what ask began. The caller holds mu.
+func (p *place) answered() {
+	if p.asks = false; p.asked != nil {
+		close(p.asked)
+		p.asked = nil
+	}
+}
+
 // refused reverts ask.
 func (p *place) refused(before bool) {
 	if p == nil {
@@ -166,7 +173,7 @@ func (s *state) enqueue() {
 	c, ch := s.c, s.c.fairChannel(s.names)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	s.place = &place{s: s, told: make(chan handOff, 1), gone: make(chan struct{}, 1)}
+	s.place = &place{s: s, told: make(chan handOff, 1)}
 	l := c.lines[ch]
 	if l == nil {
 		l = &line{c: c, names: s.names, stop: make(chan struct{})}
@@ -175,8 +182,7 @@ func (s *state) enqueue() {
 	l.places = append(l.places, s.place)
 }
 
-// dequeue forgets the place of an owner, and reports whether it may be on the
-// server.
+// dequeue forgets the place of an owner, and reports whether it may be on the server.
 func (s *state) dequeue() (in bool) {
 	c := s.c
 	c.mu.Lock()
@@ -188,6 +194,7 @@ func (s *state) dequeue() (in bool) {
 	ch := c.fairChannel(s.names)
 	l := c.lines[ch]
 	s.place = nil
+	p.answered()
 	if i := slices.Index(l.places, p); i >= 0 {
 		l.places = slices.Delete(l.places, i, i+1)
 	}
@@ -204,7 +211,7 @@ func (s *state) dequeue() (in bool) {
 func (s *state) turn(ctx context.Context, renewed bool, pttl time.Duration) (_ Grant, _ *holding, more bool) {
 	c, p := s.c, s.place
 	c.mu.Lock()
-	p.asks = false
+	p.answered()
 	if l := c.lines[c.fairChannel(s.names)]; !l.running {
 		l.running = true
 		c.ops.Go(func() { l.run(pttl) })
@@ -213,7 +220,6 @@ func (s *state) turn(ctx context.Context, renewed bool, pttl time.Duration) (_ G
 	var h handOff
 	select {
 	case h = <-p.told:
-	case <-p.gone:
 	case <-ctx.Done():
 	case <-c.life.Done():
 	}
@@ -346,14 +352,36 @@ func (l *line) look() (pttl time.Duration) {
 		pttl = time.Duration(answers[0]) * time.Millisecond
 		for i, p := range batch {
 			if answers[i+1] == 0 {
-				select {
-				case p.gone <- struct{}{}:
-				default:
-				}
+				l.ask(p)
 			}
 		}
 	}
 	return pttl
+}
+
+// ask makes the owner of a place that is gone send a request, and waits for its answer, but
+// no longer than a poll. So the owners of a client keep their order in the new queue.
+func (l *line) ask(p *place) {
+	c := l.c
+	c.mu.Lock()
+	if p.asks || p.s.place != p {
+		c.mu.Unlock()
+		return
+	}
+	asked := make(chan struct{})
+	p.asks, p.asked = true, asked
+	select {
+	case p.told <- handOff{}:
+	default: // it has reason to ask already
+	}
+	c.mu.Unlock()
+	ctx, cancel := context.WithTimeout(c.life, c.cfg.safetyPoll)
+	defer cancel()
+	select {
+	case <-asked:
+	case <-ctx.Done():
+	case <-l.stop:
+	}
 }
 
 // fairRequest returns the keys and arguments of an acquire of the fair lock.

@@ -143,6 +143,33 @@ func TestFair_aSlowServer(t *testing.T) {
 	})
 }
 
+// A failover loses the queue. The owners of one client ask for new places one after
+// another, so the new queue has them in the order of the old one. They once asked at the
+// same instant, and their order was an accident.
+func TestFair_aLostQueueKeepsTheOrderOfAClient(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		w.knowsFair()
+		h := w.fairHolder()
+		c := w.warm(lock.WithID("a"))
+		var all []<-chan *lock.Hold
+		for range 9 {
+			all = append(all, w.waiting(t.Context(), c))
+			time.Sleep(10 * time.Millisecond)
+		}
+		before := w.queued()
+		w.server.Del(queueKey)
+		w.server.Del(placesKey)
+		time.Sleep(1100 * time.Millisecond)
+		if after := w.queued(); len(after) != len(all) || !slices.Equal(after, before) {
+			t.Errorf("the queue was %v, and is %v", before, after)
+		}
+		w.gives(h)
+		for _, got := range all {
+			w.gives(<-got)
+		}
+	})
+}
+
 // A look of a client may overtake the first request of a new waiter. The waiter has no
 // place then, and has learned that.
 func TestFair_aLookOvertakesAnAcquire(t *testing.T) {

@@ -7,9 +7,8 @@ import (
 	"time"
 )
 
-// Hold is the grant of one call of [Client.Acquire]. No other call shares it,
-// not even in another goroutine of the client. Its methods are safe for
-// concurrent use.
+// Hold is the grant of one call of [Client.Acquire]. No other call shares it, not even in
+// another goroutine of the client. Its methods are safe for concurrent use.
 type Hold struct {
 	s      *state
 	cur    *holding
@@ -20,10 +19,9 @@ type Hold struct {
 	released bool            // by its user, and certainly
 }
 
-// Acquire waits until it gets the lock called name, ctx ends, or [Wait] is
-// over. The end of ctx ends the wait, not the hold. Every call is a new owner, so the lock
-// is not reentrant and two calls exclude each other. For named owners use
-// [Client.NewLock].
+// Acquire waits until it gets the lock called name, ctx ends, or [Wait] is over. The end
+// of ctx ends the wait, not the hold. Every call is a new owner, so the lock is not
+// reentrant and two calls exclude each other. For named owners use [Client.NewLock].
 //
 // Acquire returns [ErrBusy] only with Wait. If the server fails, it returns
 // [ErrRefused] or [ErrUnknown] and the cause.
@@ -34,9 +32,8 @@ func (c *Client) Acquire(ctx context.Context, name string, opts ...AcquireOption
 	return c.hold(ctx, name, a, !a.bounded, false)
 }
 
-// Do runs work under the lock called name, and releases the lock when work
-// returns or panics. The context of work ends when the lock is lost or ctx
-// ends.
+// Do runs work under the lock called name, and releases the lock when work returns or
+// panics. The context of work ends when the lock is lost or ctx ends.
 //
 // Do returns the error of work, joined with that of the release. A nil error
 // means that work succeeded and that the lock was held to its end. An error
@@ -66,8 +63,7 @@ func (h *Hold) do(ctx context.Context, work func(context.Context, *Hold) error) 
 	return work(h.Context(), h)
 }
 
-// isReleased reports whether err only says that work has released the hold
-// itself.
+// isReleased reports whether err only says that work has released the hold itself.
 func (h *Hold) isReleased(err error) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -117,11 +113,10 @@ func (h *Hold) undo(ctx context.Context) error {
 	return err
 }
 
-// Extend makes the hold last for at least d from now, and never shortens it.
-// d is at least 1ms and at most 100 years.
-// The watchdog goes on to renew a renewed hold. Extend returns [ErrLost],
-// [ErrNotHeld], or [ErrUnknown] if the server did not answer: then the hold
-// lasts as long as before, or longer.
+// Extend makes the hold last for at least d from now, and never shortens it. d is at
+// least 1ms and at most 100 years. The watchdog goes on to renew a renewed hold. Extend
+// returns [ErrLost], [ErrNotHeld], or [ErrUnknown] if the server did not answer: then the
+// hold lasts as long as before, or longer.
 func (h *Hold) Extend(ctx context.Context, d time.Duration) error {
 	if err := h.s.reenter(); err != nil {
 		return err

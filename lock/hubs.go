@@ -79,8 +79,7 @@ func (all *hubs) at(node string) *hub {
 	return h
 }
 
-// nodeOf returns the address of the master of a channel's slot, "" outside of a
-// cluster.
+// nodeOf returns the address of the master of a channel's slot, "" outside of a cluster.
 func (c *Client) nodeOf(ctx context.Context, channel string) (string, error) {
 	cluster, ok := c.rdb.(*redis.ClusterClient)
 	if !ok {

@@ -61,7 +61,7 @@ func newConfig(opts []Option, readTimeout time.Duration) (config, error) {
 	}
 	c.observer = c.observer.complete()
 	if c.id == "" {
-		c.id = newID()
+		c.id = rand.Text()
 	}
 	if strings.Contains(c.id, ":") {
 		return c, fmt.Errorf("lock: the id %q has a colon, which ends the id in the field of an owner", c.id)
@@ -69,26 +69,15 @@ func newConfig(opts []Option, readTimeout time.Duration) (config, error) {
 	return c, nil
 }
 
-// newID returns a random UUID, as Redisson does.
-func newID() string {
-	var b [16]byte
-	_, _ = rand.Read(b[:]) // never fails
-	b[6] = b[6]&0x0f | 0x40
-	b[8] = b[8]&0x3f | 0x80
-	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
-}
-
-// WithWatchdogTimeout sets the lease of a hold without [Lease]. The watchdog
-// renews it three times per lease. At least 10ms, and at most 100 years. The
-// default is 30s.
+// WithWatchdogTimeout sets the lease of a hold without [Lease]. The watchdog renews it
+// three times per lease. At least 10ms, and at most 100 years. The default is 30s.
 func WithWatchdogTimeout(d time.Duration) Option { return func(c *config) { c.lease = d } }
 
-// WithReplicaAcks makes a grant count only if n replicas confirm it within
-// timeout. Otherwise the lock releases it and tries again while the call may
-// wait, and then returns [ErrAcks]. The timeout must be shorter than the read
-// timeout of the Redis client, and New refuses another one. This narrows the window
-// in which a failover loses the lock, but does not close it. The default is 0: no
-// confirmation.
+// WithReplicaAcks makes a grant count only if n replicas confirm it within timeout.
+// Otherwise the lock releases it and tries again while the call may wait, and then
+// returns [ErrAcks]. The timeout must be shorter than the read timeout of the Redis
+// client, and New refuses another one. This narrows the window in which a failover loses
+// the lock, but does not close it. The default is 0: no confirmation.
 func WithReplicaAcks(n int, timeout time.Duration) Option {
 	return func(c *config) { c.acks, c.acksTimeout = n, timeout }
 }
@@ -120,7 +109,7 @@ func WithFencing() Option { return func(c *config) { c.fencing = fencingOwn } }
 func WithRedissonFencing() Option { return func(c *config) { c.fencing = fencingRedisson } }
 
 // WithID sets the client's part of the owner field, "<id>:<owner>". Two live
-// clients must not share an id. New refuses an id with a colon. The default is a random UUID.
+// clients must not share an id. New refuses an id with a colon. The default is random.
 func WithID(id string) Option { return func(c *config) { c.id = id } }
 
 // WithRand sets the source of jitter. Only New reads it, so you may share it

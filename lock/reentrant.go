@@ -101,10 +101,9 @@ func (l *Reentrant) acquire(ctx context.Context, opts []AcquireOption, forever b
 	return g, err
 }
 
-// Unlock releases the innermost hold. It returns [ErrNotHeld], [ErrLost], or
-// [ErrUnknown] if the server did not answer within the unlock timeout. After
-// ErrUnknown the client goes on with the release, and you may call Unlock again, for the
-// same hold.
+// Unlock releases the innermost hold. It returns [ErrNotHeld], [ErrLost], or [ErrUnknown]
+// if the server did not answer within the unlock timeout. After ErrUnknown the client
+// goes on with the release, and you may call Unlock again, for the same hold.
 func (l *Reentrant) Unlock(ctx context.Context) (remaining int, err error) {
 	s, err := l.enter()
 	if err != nil {
@@ -114,11 +113,10 @@ func (l *Reentrant) Unlock(ctx context.Context) (remaining int, err error) {
 	return s.release(ctx)
 }
 
-// Extend makes the hold last for at least d from now, and never shortens it.
-// d is at least 1ms and at most 100 years.
-// The watchdog goes on to renew a renewed hold. Extend returns [ErrNotHeld],
-// [ErrLost], or [ErrUnknown] if the server did not answer: then the hold lasts
-// as long as before, or longer.
+// Extend makes the hold last for at least d from now, and never shortens it. d is at
+// least 1ms and at most 100 years. The watchdog goes on to renew a renewed hold. Extend
+// returns [ErrNotHeld], [ErrLost], or [ErrUnknown] if the server did not answer: then the
+// hold lasts as long as before, or longer.
 func (l *Reentrant) Extend(ctx context.Context, d time.Duration) error {
 	s, err := l.enter()
 	if err != nil {
@@ -140,10 +138,9 @@ func (l *Reentrant) Remaining() time.Duration {
 	return 0
 }
 
-// Lost returns a channel that is closed when the current hold is lost. It is
-// nil while nothing is held. After a loss it stays closed until Unlock has
-// returned ErrLost. A process that was paused need not wait for a timer: Lost looks at the
-// clock.
+// Lost returns a channel that is closed when the current hold is lost. It is nil while
+// nothing is held. After a loss it stays closed until Unlock has returned ErrLost. A
+// process that was paused need not wait for a timer: Lost looks at the clock.
 func (l *Reentrant) Lost() <-chan struct{} {
 	l.c.mu.Lock()
 	s := l.c.states[l.key]
@@ -160,11 +157,10 @@ func (l *Reentrant) Lost() <-chan struct{} {
 	return s.cur.lost
 }
 
-// Context returns a context for work under the current hold. It ends with
-// parent, when the hold is lost, with [ErrLost] as its cause, and when it is
-// released, with [ErrNotHeld]. Without a hold it has already ended. The lock
-// keeps the context until then. For many pieces of work under one hold, give
-// each a parent that ends with it.
+// Context returns a context for work under the current hold. It ends with parent, when
+// the hold is lost, with [ErrLost] as its cause, and when it is released, with
+// [ErrNotHeld]. Without a hold it has already ended. The lock keeps the context until
+// then. For many pieces of work under one hold, give each a parent that ends with it.
 func (l *Reentrant) Context(parent context.Context) context.Context {
 	l.c.mu.Lock()
 	s := l.c.states[l.key]

@@ -25,10 +25,9 @@ const (
 	hubBackoffMax = 2 * time.Second
 )
 
-// hub is a subscription connection of a client: its only one, or in a cluster the
-// one to a node. It subscribes to a lock's channel while somebody waits for that
-// lock. It opens the connection for the first waiter and closes it shortly after the
-// last.
+// hub is a subscription connection of a client: its only one, or in a cluster the one to
+// a node. It subscribes to a lock's channel while somebody waits for that lock. It opens
+// the connection for the first waiter and closes it shortly after the last.
 //
 // A message wakes one waiter, because a free lock has room for one. Waiters wake first
 // come, first served. The first waiter of a channel also polls for all of them at
