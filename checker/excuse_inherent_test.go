@@ -34,6 +34,8 @@ func TestInherent(t *testing.T) {
 	slow := of(func(h *history.Header) {
 		h.Faults = []history.PlannedFault{{ID: 1, Fault: "clock-drift", Traits: history.Traits{Lasts: true, MovesClock: true, ClockRate: 0.5}}}
 	})
+	slowOnce := slow
+	slowOnce.Claims.Reentrant = false
 	setBack := of(func(h *history.Header) {
 		h.Faults = []history.PlannedFault{{ID: 1, Fault: "clock-jump", Traits: history.Traits{Instant: true, MovesClock: true, ClockJump: -int64(9 * second)}}}
 	})
@@ -72,6 +74,17 @@ func TestInherent(t *testing.T) {
 		410  c3 info err=unknown
 		3010 server n1 cause=expiry
 		3020 fault end 1 partition c3 n1
+		`
+	const askedAgainLate = "4200 c1 acquire wait=100\n4300 c1 info err=unknown\n4500 fault end 1 partition c1 n1\n4501 server n1 SET by=c1 holder=c1 ttl=-1\n9000 end keys=stock"
+	const keptOnSlowClock = `
+		0    c1 acquire lease=1000
+		2    c1 ok count=1
+		10   fault start 1 clock-drift n1
+		20   fault start 2 reset c1 n1
+		20   c1 release
+		21   c1 info err=unknown
+		100  c1 acquire lease=1000
+		101  c1 fail err=busy
 		`
 	const afterNobody = `
 		6025 server n1 SET by=c2 holder=c2 ttl=1000
@@ -570,6 +583,12 @@ func TestInherent(t *testing.T) {
 		{"without a lease a dead holder holds for ever", Progress, forever,
 			"0 c1 acquire\n1 server n1 SET by=c1 holder=c1 ttl=-1\n2 c1 ok count=1\n3 fault start 1 crash c1\n3 c1 crash\n10 c2 acquire wait=9000\n9010 c2 fail err=busy\n9011 end keys=stock", "died at 0.003 s with the lock, which has no lease",
 			plain, "0 c1 acquire lease=1000\n1 server n1 SET by=c1 holder=c1 ttl=-1\n2 c1 ok count=1\n3 fault start 1 crash c1\n3 c1 crash\n10 c2 acquire lease=1000 wait=9000\n9010 c2 fail err=busy\n9011 end keys=stock"},
+		{"without a lease a late request holds for ever, though its owner has asked again", Cleanup, forever,
+			"0 fault start 1 partition c1 n1\n1 c1 acquire wait=100\n101 c1 info err=unknown\n" + askedAgainLate, "the acquire of client-1/1 ended at 0.101 s without a grant",
+			forever, "0 fault start 1 partition c1 n1\n" + askedAgainLate},
+		{"a release of unknown outcome, and a lease on a slow clock", Linearizable, slowOnce,
+			keptOnSlowClock + "1500 c1 acquire lease=1000\n1501 c1 fail err=busy", "a fault moved the clock of a server at 0.010 s",
+			slowOnce, keptOnSlowClock + "2500 c1 acquire lease=1000\n2501 c1 fail err=busy"},
 		{"a count that a server lost", Count, plain,
 			take + "10 c1 acquire lease=1000\n12 c1 ok count=2\n20 fault start 1 failover n1\n30 c1 release\n31 c1 ok", "may have undone",
 			plain, take + "10 c1 acquire lease=1000\n12 c1 ok count=2\n20 fault start 1 delete-key n2\n30 c1 release\n31 c1 ok"},

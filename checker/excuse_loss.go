@@ -295,8 +295,8 @@ func (t *trace) keptByClock(o *op) (kept int64, how string) {
 	return 0, how
 }
 
-// setBackDuring is the time by which faults set clocks back during the hold of an acquire.
-// A server that takes the place of one whose clock was ahead does so as well. how describes
+// setBackDuring is the time by which faults set clocks back during the hold of an acquire,
+// which lasts until a time, or for its lease on a slow clock. A server that takes the place of one whose clock was ahead does so as well. how describes
 // the last of them.
 func (t *trace) setBackDuring(o *op, lease, until int64) (longer int64, how string) {
 	replaced := slices.ContainsFunc(t.faults, func(f *faultSpan) bool { return f.replacesServer() && o.inv <= f.from && f.from <= until })
@@ -306,7 +306,7 @@ func (t *trace) setBackDuring(o *op, lease, until int64) (longer int64, how stri
 		}
 		n := int64(0)
 		if f.to >= o.inv && (f.ClockRate != 0 || f.from >= o.inv) {
-			n = f.setsBack(o.inv, until)
+			n = f.setsBack(o.inv, max(until, plus(o.ret, stretchedBy(lease, f.ClockRate))))
 		}
 		if replaced {
 			n = plus(n, f.setsForth(until))
@@ -317,6 +317,14 @@ func (t *trace) setBackDuring(o *op, lease, until int64) (longer int64, how stri
 		}
 	}
 	return longer, how
+}
+
+// stretchedBy is how long a lease lasts on a clock with a rate; 0 without one.
+func stretchedBy(lease int64, rate float64) int64 {
+	if rate <= 0 {
+		return 0
+	}
+	return int64(min(float64(lease)/rate, float64(never/2)))
 }
 
 // setsBack is the time by which a fault at most sets a server's clock back between two times.

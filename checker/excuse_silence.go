@@ -55,12 +55,14 @@ func (t *trace) outOfReach(o *op, from, to int64) int64 {
 }
 
 // heardTooLate reports whether a server had the hold of an acquire without a grant until
-// about the end of a time. A fault kept its client from taking it back.
+// about the end of a time. A fault kept its client from taking it back. The hold may come
+// from a request that the fault withheld while its owner acquired again.
 func (t *trace) heardTooLate(o *op, from, by int64) bool {
 	return o.own.anyHeld(from, by, func(s *span) bool {
 		could, excused := t.noObstacleFrom(o, s)
 		late := by - s.to - t.claims.Handoff - t.allow.waitSlack
-		return late <= 0 && (excused || s.to-could <= t.allow.takingBack) && s.from >= o.inv && s.from < t.asksAgain(o).asked
+		return late <= 0 && (excused || s.to-could <= t.allow.takingBack) && s.from >= o.inv &&
+			(s.from < t.asksAgain(o).asked || t.heldUpSince(o.client, o.ret, s.from))
 	})
 }
 

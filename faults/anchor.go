@@ -88,8 +88,7 @@ func (a *Anchor) ToClient() bool {
 	return a.Moment == Answered || a.Moment == Published || a.Moment == Delivered
 }
 
-// Anchor returns the anchor that selects only m, among m and the moments before
-// it.
+// Anchor returns the anchor that selects only m, among m and the moments before it.
 func (m Moment) Anchor(before []Moment) Anchor {
 	a := Anchor{Moment: m.Name, Client: m.Client, Node: m.Node, Command: m.Command, Nth: 1}
 	if a.OfRequest() || m.Name == Invoked { // the others imply their operation, or have none

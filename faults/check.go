@@ -10,8 +10,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/party"
 )
 
-// primaryName is the target for the primary of the first group at the time of the
-// strike.
+// primaryName is the target for the primary of the first group at the time of the strike.
 const primaryName = "primary"
 
 // checkCommon refuses a fault that kind k cannot play in t, because of unknown
@@ -193,8 +192,7 @@ func checkJitter(s Spec, example string) error {
 	return nil
 }
 
-// resolve replaces "primary" by the name of the present primary, and removes
-// duplicates.
+// resolve replaces "primary" by the name of the present primary, and removes duplicates.
 func resolve(names []string, w World) []string {
 	var out []string
 	for _, name := range names {

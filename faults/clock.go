@@ -11,10 +11,9 @@ import (
 	"github.com/holdfast-go/holdfast/internal/party"
 )
 
-// clockJump moves the clock of servers, as an operator, a step of NTP or a
-// resumed virtual machine does. Redis measures leases with that clock. A jump
-// ends a drift of the same clock. Of a client it moves the wall clock alone:
-// monotonic time does not jump.
+// clockJump moves the clock of servers, as an operator, a step of NTP or a resumed
+// virtual machine does. Redis measures leases with that clock. A jump ends a drift of the
+// same clock. Of a client it moves the wall clock alone: monotonic time does not jump.
 var _ = register(Kind{
 	Name:    "clock-jump",
 	Summary: "a server's clock jumps forward (leases end early) or back (they end late), or a client's wall clock jumps",

@@ -16,9 +16,8 @@ const (
 	isolate = "isolate"
 )
 
-// failover makes a replica the primary. Replication is asynchronous, so writes
-// that have not reached the replica are lost, and so are the locks that they
-// granted.
+// failover makes a replica the primary. Replication is asynchronous, so writes that have
+// not reached the replica are lost, and so are the locks that they granted.
 var _ = register(Kind{
 	Name:    "failover",
 	Summary: "a replica takes over from its primary; writes that had not reached it are lost",

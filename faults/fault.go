@@ -24,15 +24,13 @@ type Spec struct {
 	At    *Duration `yaml:"at" json:"at,omitempty"`
 	On    *Anchor   `yaml:"on" json:"on,omitempty"`
 	After Duration  `yaml:"after" json:"after,omitempty"`
-	// Within adds a delay of up to this time, which the seed of the run draws
-	// uniformly.
+	// Within adds a delay of up to this time, which the seed of the run draws uniformly.
 	Within Duration `yaml:"within" json:"within,omitempty"`
 	// For is the duration of the fault; 0 means to the end of the run. An
 	// instant fault requires 0.
 	For Duration `yaml:"for" json:"for,omitempty"`
-	// Until ends the fault at a moment, instead of For. Moments count from the
-	// strike of the fault. If the moment never comes, the fault lasts to the
-	// end of the run.
+	// Until ends the fault at a moment, instead of For. Moments count from the strike of
+	// the fault. If the moment never comes, the fault lasts to the end of the run.
 	Until *Anchor `yaml:"until" json:"until,omitempty"`
 
 	// Parameters; each fault declares those that it accepts.

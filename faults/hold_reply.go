@@ -10,9 +10,8 @@ import (
 	"github.com/holdfast-go/holdfast/internal/toxics"
 )
 
-// holdReply loses replies. Requests arrive and are executed, but no reply comes
-// back, and at the end the connections break. So the client cannot know the
-// outcome.
+// holdReply loses replies. Requests arrive and are executed, but no reply comes back, and
+// at the end the connections break. So the client cannot know the outcome.
 var _ = register(Kind{
 	Name:      "hold-reply",
 	Summary:   "requests are executed but their replies are lost, then the connections break",

@@ -23,8 +23,7 @@ type Kind struct {
 	// NeedsServers is true if the fault must control the servers, beyond client
 	// processes, their links and the lock's own keys.
 	NeedsServers bool
-	// NeedsRequests is true if the fault must control single requests at a
-	// server.
+	// NeedsRequests is true if the fault must control single requests at a server.
 	NeedsRequests bool
 	// LinksOnly is true if the fault touches only its links: what they carry while it
 	// lasts, and the connections that are opened over them. While they carry nothing, it
@@ -48,8 +47,7 @@ type Kind struct {
 	// and time; nil for a fault without parameters.
 	Draw func(d dice, s *Spec)
 
-	// Available returns the reason why a topology does not support the fault,
-	// or nil.
+	// Available returns the reason why a topology does not support the fault, or nil.
 	Available func(s Spec, t Topology) error
 	// Strike injects the fault.
 	Strike strikeFunc

@@ -183,8 +183,7 @@ func directions(s Spec) []stream.Direction {
 	return []stream.Direction{stream.Upstream, stream.Downstream}
 }
 
-// held returns the directions in which a fault with this parameter holds
-// messages.
+// held returns the directions in which a fault with this parameter holds messages.
 func held(s Spec) (requests, replies bool) { return s.Direction != toClient, s.Direction != toNode }
 
 // drawDirection draws the parameter of that name. It prefers both.

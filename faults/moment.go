@@ -41,14 +41,11 @@ const (
 	Received = "received"
 	// Executed: a server executed a request and has not sent the reply.
 	Executed = "executed"
-	// Answered: the whole reply to a request has arrived, and the client has not
-	// read it.
+	// Answered: the whole reply to a request has arrived, and the client has not read it.
 	Answered = "answered"
-	// Published: a server has a pub/sub message for the client, and has not sent
-	// it.
+	// Published: a server has a pub/sub message for the client, and has not sent it.
 	Published = "published"
-	// Delivered: a whole pub/sub message has arrived, and the client has not read
-	// it.
+	// Delivered: a whole pub/sub message has arrived, and the client has not read it.
 	Delivered = "delivered"
 )
 

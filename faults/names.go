@@ -27,8 +27,7 @@ func (d Duration) String() string { return time.Duration(d).String() }
 // MarshalYAML writes the duration as text.
 func (d Duration) MarshalYAML() (any, error) { return d.String(), nil }
 
-// UnmarshalYAML reads text such as "1.5s". Its errors keep their place in the
-// file.
+// UnmarshalYAML reads text such as "1.5s". Its errors keep their place in the file.
 func (d *Duration) UnmarshalYAML(n ast.Node) (err error) {
 	text := n.String()
 	if s, ok := n.(*ast.StringNode); ok {

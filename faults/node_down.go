@@ -35,9 +35,8 @@ const (
 	loseData = "lose"
 )
 
-// nodeRestart stops servers and starts them again, after For or at once. They
-// keep their data (append-only file, fsync always) or lose it (no persistence, or
-// none yet).
+// nodeRestart stops servers and starts them again, after For or at once. They keep their
+// data (append-only file, fsync always) or lose it (no persistence, or none yet).
 var _ = register(Kind{
 	Name:    "node-restart",
 	Summary: "a server restarts, keeping its data or losing it; \"for\" is the time for which it is down",

@@ -7,9 +7,8 @@ import (
 	"github.com/holdfast-go/holdfast/checker/history"
 )
 
-// pause freezes client processes, as a long garbage collection, a suspended
-// virtual machine or SIGSTOP does. A paused holder does not know that time
-// passes.
+// pause freezes client processes, as a long garbage collection, a suspended virtual
+// machine or SIGSTOP does. A paused holder does not know that time passes.
 var _ = register(Kind{
 	Name:    "pause",
 	Summary: "a client process freezes (GC pause, suspended VM) and goes on later as if nothing had happened",

@@ -38,8 +38,7 @@ func NewProcess(name string) *Process {
 // Name is the process's name, "client-1".
 func (p *Process) Name() string { return p.name }
 
-// Gate waits while the process is paused. It returns false if the process has
-// crashed.
+// Gate waits while the process is paused. It returns false if the process has crashed.
 func (p *Process) Gate() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -119,8 +118,7 @@ func (p *Process) SetPaused(paused bool) {
 	p.changed.Broadcast()
 }
 
-// Crash ends [Process.Dead], and makes every Gate return false. Further calls do
-// nothing.
+// Crash ends [Process.Dead], and makes every Gate return false. Further calls do nothing.
 func (p *Process) Crash() {
 	p.mu.Lock()
 	p.crashed = true

@@ -25,12 +25,11 @@ type World interface {
 	attacher
 	// Reset breaks every connection of a link at once; clients may open new ones.
 	Reset(l Link) error
-	// WithholdRequest withholds one request of a client over a link, after its arrival
-	// at the node and before its execution, until release. All data behind it
-	// on its connection waits too. Within the moment [Received] of a request
-	// over the link, it withholds that request, otherwise the next one. After
-	// release the node executes it, even if its client has closed the
-	// connection.
+	// WithholdRequest withholds one request of a client over a link, after its arrival at
+	// the node and before its execution, until release. All data behind it on its
+	// connection waits too. Within the moment [Received] of a request over the link, it
+	// withholds that request, otherwise the next one. After release the node executes it,
+	// even if its client has closed the connection.
 	WithholdRequest(l Link) (release func(), err error)
 	// Refuse rejects new connections over a link until allow.
 	Refuse(l Link) (allow func(), err error)
@@ -57,9 +56,8 @@ type World interface {
 	// Follow makes a node a replica of the current primary of its group: it
 	// drops its own data and takes the primary's.
 	Follow(node string) error
-	// HandOver promotes a replica in a planned way: its primary follows it, and
-	// clients are redirected to it from now on. Delayed replication may be
-	// lost.
+	// HandOver promotes a replica in a planned way: its primary follows it, and clients
+	// are redirected to it from now on. Delayed replication may be lost.
 	HandOver(replica string) error
 	// Primary names the present primary of a group. Groups count from 1; group
 	// n starts with primary "node-n".
@@ -73,9 +71,8 @@ type World interface {
 	// SetClock moves the clock of a server, or the wall clock of a client, by jump. From
 	// now on it runs at rate times real speed (1 is true time).
 	SetClock(party string, jump time.Duration, rate float64) error
-	// Deny makes a server refuse commands of clients, in upper case, until allow: they lack
-	// the right.
-	// FillMemory makes it refuse those that need memory, until free.
+	// Deny makes a server refuse commands of clients, in upper case, until allow: they
+	// lack the right. FillMemory makes it refuse those that need memory, until free.
 	Deny(node string, commands []string) (allow func() error, err error)
 	FillMemory(node string) (free func() error, err error)
 	// FlushScripts forgets a server's script cache.

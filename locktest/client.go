@@ -77,8 +77,7 @@ func (c *Client) trueTime(t time.Time) time.Time {
 }
 
 // Rand returns a source of random numbers that depends on the seed of the run, the
-// process and the names. A run is repeatable only if the lock uses no other
-// source.
+// process and the names. A run is repeatable only if the lock uses no other source.
 func (c *Client) Rand(names ...string) *rand.Rand {
 	return random.Stream(c.env.Seed, append([]string{"guest", c.ID}, names...)...)
 }

@@ -13,10 +13,9 @@ import (
 const atOnce = 50 * time.Millisecond
 
 // Funcs makes one owner's view of a lock out of functions. Acquire and Release are
-// required. The context of an acquire ends when its wait is over. If the lock does
-// not claim to wait, the context has no deadline. An owner calls Release only
-// after it was granted the lock.
-// It implements [lock.Locker] and [lock.LostNotifier].
+// required. The context of an acquire ends when its wait is over. If the lock does not
+// claim to wait, the context has no deadline. An owner calls Release only after it was
+// granted the lock. It implements [lock.Locker] and [lock.LostNotifier].
 type Funcs struct {
 	// Acquire acquires the lock. If the lock claims to wait, Acquire waits
 	// until ctx ends. AcquireFor does the same with a lease that nothing

@@ -1,5 +1,4 @@
-// Package locktest plays a lock under faults in an ordinary go test, and judges
-// the lock.
+// Package locktest plays a lock under faults in an ordinary go test, and judges the lock.
 //
 //	func TestLock(t *testing.T) {
 //		locktest.Run(t, locktest.Lock{
@@ -46,12 +45,10 @@ type Lock struct {
 	// Claims are the promises by which the lock is judged.
 	Claims Claims
 
-	// New makes one owner's view of one lock. Holdfast calls it once for each
-	// owner and name. owner is unique among all processes; the lock may store
-	// it as its value.
+	// New makes one owner's view of one lock. Holdfast calls it once for each owner and
+	// name. owner is unique among all processes; the lock may store it as its value.
 	New func(c *Client, name, owner string) lock.Locker
-	// Open opens a lock with a state of its own in each process; it replaces
-	// New.
+	// Open opens a lock with a state of its own in each process; it replaces New.
 	Open func(c *Client) (Session, error)
 
 	// Errors of the lock:
@@ -60,10 +57,9 @@ type Lock struct {
 	// the lock. NotHeld is that of a release by an owner without a hold, and
 	// Lost that of a release after the lease has ended.
 	Busy, NotHeld, Lost error
-	// Classify maps other errors to the errors of package lock, such as
-	// lock.ErrUnknown. It returns nil for an error that it does not know.
-	// Holdfast recognizes broken connections, timeouts and cancelled contexts
-	// itself.
+	// Classify maps other errors to the errors of package lock, such as lock.ErrUnknown.
+	// It returns nil for an error that it does not know. Holdfast recognizes broken
+	// connections, timeouts and cancelled contexts itself.
 	Classify func(error) error
 
 	// Times of the lock:
@@ -101,9 +97,8 @@ type Lock struct {
 	// Keys are the keys that Holders reads besides Key, with {name} for the name of the
 	// lock and {owner} for any text. A key without {name} serves all locks.
 	Keys []string
-	// StoresOwner is true if the lock stores the owner string of New or Locker.
-	// Otherwise Holdfast finds the owner of a value by the process that stored
-	// it.
+	// StoresOwner is true if the lock stores the owner string of New or Locker. Otherwise
+	// Holdfast finds the owner of a value by the process that stored it.
 	StoresOwner bool
 	// Keeps are keys that may remain after all releases, with {name}.
 	Keeps []string
@@ -139,22 +134,19 @@ type Session interface {
 	Close() error
 }
 
-// Claims are the promises of a lock, such as Claims{Waits: true, Lease: true}.
-// Holdfast does not judge a promise that the lock does not make. [history.Claims] has
-// the fields.
+// Claims are the promises of a lock, such as Claims{Waits: true, Lease: true}. Holdfast
+// does not judge a promise that the lock does not make. [history.Claims] has the fields.
 type Claims = history.Claims
 
-// Drift is an allowance for the clocks of servers: Rate times the lease, plus
-// Const.
+// Drift is an allowance for the clocks of servers: Rate times the lease, plus Const.
 type Drift struct {
 	Rate  float64
 	Const time.Duration
 }
 
-// Known is a known violation of a lock: a run that shows it passes. [Run] fails if no
-// run of the scenario shows the violation any more, unless it is one that shows
-// Sometimes. It requires that only if it plays both kinds of user from the first seed
-// on.
+// Known is a known violation of a lock: a run that shows it passes. [Run] fails if no run
+// of the scenario shows the violation any more, unless it is one that shows Sometimes. It
+// requires that only if it plays both kinds of user from the first seed on.
 type Known = locks.Known
 
 // View shows the keys of one lock on one server to [Lock.Holders]. It has two fields:
@@ -264,8 +256,7 @@ func (l Lock) openIn(c *Client) (locks.Session, error) {
 	return session{s, &l, c, &sync.Map{}}, nil
 }
 
-// fresh is a lock without a state of its own.
-// It implements [Session].
+// fresh is a lock without a state of its own. It implements [Session].
 type fresh struct {
 	make func(c *Client, name, owner string) lock.Locker
 	c    *Client

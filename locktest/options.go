@@ -119,8 +119,7 @@ func Faults(names ...string) Option {
 	}
 }
 
-// Part limits Exhaust to part i of n, from 1 to n, so that n machines can share
-// the work.
+// Part limits Exhaust to part i of n, from 1 to n, so that n machines can share the work.
 func Part(i, n int) Option {
 	return func(o *options) error {
 		var err error

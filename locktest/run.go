@@ -42,15 +42,13 @@ const (
 // does not apply to the lock, with the reason. A subtest fails if the lock breaks
 // a promise that it could have kept, or if a verdict is unknown.
 //
-// HOLDFAST_SEED is the seed of the first run, and repeats a failure. HOLDFAST_OUT
-// names a directory for the histories and reports of all runs, which the holdfast
-// command can read. Without it a failing test keeps its own in a directory for
-// temporary files.
+// HOLDFAST_SEED is the seed of the first run, and repeats a failure. HOLDFAST_OUT names a
+// directory for the histories and reports of all runs, which the holdfast command can
+// read. Without it a failing test keeps its own in a directory for temporary files.
 //
-// Subtests run one after the other. Do not run them in parallel with another Run:
-// a run is repeatable only if it is alone in its process. A failure shows the
-// output of package log, of log/slog's default and of go-redis during the run; a
-// passing test drops it.
+// Subtests run one after the other. Do not run them in parallel with another Run: a run
+// is repeatable only if it is alone in its process. A failure shows the output of package
+// log, of log/slog's default and of go-redis during the run; a passing test drops it.
 func Run(t *testing.T, l Lock, opts ...Option) {
 	t.Helper()
 	l.misuse = new(misuse)
@@ -100,8 +98,7 @@ func (r *runner) tell(t *testing.T, res results.Results) {
 	}
 }
 
-// runner is the [suite.World] of a test with one lock.
-// It implements [suite.World].
+// runner is the [suite.World] of a test with one lock. It implements [suite.World].
 type runner struct {
 	t       *testing.T
 	tested  *locks.Lock

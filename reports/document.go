@@ -1,6 +1,5 @@
-// Package reports renders the results of runs for people and programs: text, JSON,
-// JUnit, Markdown and HTML. It reads results and histories; it judges nothing and
-// runs nothing.
+// Package reports renders the results of runs for people and programs: text, JSON, JUnit,
+// Markdown and HTML. It reads results and histories; it judges nothing and runs nothing.
 package reports
 
 import (
@@ -49,8 +48,7 @@ type Document struct {
 	// Hazards is the order of the groups that About names.
 	Hazards []string
 
-	// Width is the most characters of a line of text; 0 for the width of most
-	// terminals.
+	// Width is the most characters of a line of text; 0 for the width of most terminals.
 	Width  int
 	Colour bool // of verdicts in a text
 

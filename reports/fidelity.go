@@ -99,8 +99,7 @@ func (t *twoWorlds) differences(scenario, lock string) []difference {
 	return out
 }
 
-// asOne sums up a run as one verdict, if the other world has nothing to compare
-// it with.
+// asOne sums up a run as one verdict, if the other world has nothing to compare it with.
 func asOne(r *results.Run) checker.Verdict {
 	switch {
 	case r == nil:

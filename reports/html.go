@@ -125,8 +125,7 @@ func slug(s string) string {
 }
 
 func (p *pager) write() error {
-	// The cards need the numbers of all histories, which the following loop
-	// reads.
+	// The cards need the numbers of all histories, which the following loop reads.
 	out, body := p.w, &bytes.Buffer{}
 	p.w = body
 	last := ""

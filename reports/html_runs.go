@@ -29,8 +29,7 @@ type scenarioView struct {
 
 type skipView struct{ Locks, Reason string }
 
-// runView is one lock in one scenario: its worst run in full, the others as a
-// list.
+// runView is one lock in one scenario: its worst run in full, the others as a list.
 type runView struct {
 	Anchor                     template.URL
 	Lock, Class, Symbol, Words string
@@ -72,8 +71,7 @@ type verdictView struct {
 // argumentView is the argument for the expected verdicts on some properties.
 type argumentView struct{ Properties, Because string }
 
-// besideView is a lock that survives where another one fails, on the same axis of
-// time.
+// besideView is a lock that survives where another one fails, on the same axis of time.
 type besideView struct {
 	Lock, Does string // "survives"
 	Anchor     template.URL

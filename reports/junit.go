@@ -12,11 +12,10 @@ import (
 	"github.com/holdfast-go/holdfast/reports/results"
 )
 
-// JUnit writes results as JUnit XML, with one test suite for each scenario and
-// one test case for each run. An unexpected verdict is a failure. A run without a
-// judgement, or with an unexpected unknown verdict, is an error. A scenario that
-// does not apply to a lock is skipped. Interrupted results have one more suite,
-// with an error.
+// JUnit writes results as JUnit XML, with one test suite for each scenario and one test
+// case for each run. An unexpected verdict is a failure. A run without a judgement, or
+// with an unexpected unknown verdict, is an error. A scenario that does not apply to a
+// lock is skipped. Interrupted results have one more suite, with an error.
 func JUnit(w io.Writer, res results.Results) error {
 	m := newMatrix(Document{Results: res})
 	all := junitSuites{Name: "holdfast"}

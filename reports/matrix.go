@@ -111,8 +111,7 @@ func (c *cell) mark() mark {
 	return markOf(c.worst())
 }
 
-// share says how many runs of a cell have its mark: "3 of 20"; empty for a single
-// run.
+// share says how many runs of a cell have its mark: "3 of 20"; empty for a single run.
 func (c *cell) share() string {
 	if c == nil || len(c.runs) < 2 || c.mark() == markOK {
 		return ""

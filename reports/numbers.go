@@ -21,8 +21,7 @@ type numbers struct {
 	longest   int64 // ns
 	lost      int
 
-	// They come from runs without violations, or from all runs if there are no
-	// such runs.
+	// They come from runs without violations, or from all runs if there are no such runs.
 	commands, grants int
 	calm             bool
 	roundTrip        float64 // ms; 0 for unknown

@@ -111,8 +111,7 @@ func groupLocks(scenario string, locks []string, why func(lock string) (reason s
 	return out
 }
 
-// joinScenarios merges scenarios with the same unplayed locks and the same
-// reason.
+// joinScenarios merges scenarios with the same unplayed locks and the same reason.
 func joinScenarios(scenarios []string, in func(scenario string) []unplayed) []unplayed {
 	var out []unplayed
 	for _, s := range scenarios {

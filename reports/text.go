@@ -93,8 +93,7 @@ func painted(o checker.Outcome, text string) string {
 	return strings.Replace(text, word, colour+word+"\x1b[0m", 1)
 }
 
-// textGrid has one row for each scenario and one column for each lock, grouped
-// by hazard.
+// textGrid has one row for each scenario and one column for each lock, grouped by hazard.
 func textGrid(m *matrix, width int, mark func(scenario, lock string) string) chart.Grid {
 	return chart.Grid{
 		Corner: "scenario", Width: width, Rows: english.Words(m.scenarios, english.Name), Cols: english.Words(m.locks, english.Name),

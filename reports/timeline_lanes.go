@@ -103,8 +103,7 @@ func (t *timeline) deepest(c *checker.Belief) int {
 	return most
 }
 
-// drawNotes marks the moments at which a client learned something between
-// operations.
+// drawNotes marks the moments at which a client learned something between operations.
 func (t *timeline) drawNotes(l *lane, mine func(*history.Event) bool) {
 	for i := range t.f.History.Events {
 		e := &t.f.History.Events[i]

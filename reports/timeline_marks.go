@@ -107,8 +107,7 @@ func (t *timeline) placeOverlaps() []placed {
 	return out
 }
 
-// shadeOverlaps hatches the time of two holders in the lanes of both, behind
-// their bars.
+// shadeOverlaps hatches the time of two holders in the lanes of both, behind their bars.
 func (t *timeline) shadeOverlaps(all []placed) {
 	for _, p := range all {
 		if t.full() && p.text == "" {
@@ -126,8 +125,7 @@ func (t *timeline) shadeOverlaps(all []placed) {
 	}
 }
 
-// drawOverlaps connects the lanes of two holders with a bracket that carries the
-// measure.
+// drawOverlaps connects the lanes of two holders with a bracket that carries the measure.
 func (t *timeline) drawOverlaps(all []placed) {
 	for _, p := range all {
 		o := t.both[p.index]

@@ -12,9 +12,8 @@ import (
 	"github.com/holdfast-go/holdfast/reports/results"
 )
 
-// manyArrows is the most requests and replies of a timeline. If there are more,
-// it shows those of overlapping holds, and of the operations that prove a
-// violation.
+// manyArrows is the most requests and replies of a timeline. If there are more, it shows
+// those of overlapping holds, and of the operations that prove a violation.
 const manyArrows = 30
 
 // drawArrows draws the messages between the lanes: requests, replies and

@@ -38,8 +38,7 @@ func Nearest(word string, from []string) []string {
 	return words
 }
 
-// distance counts the inserted, deleted, replaced or swapped letters between a and
-// b.
+// distance counts the inserted, deleted, replaced or swapped letters between a and b.
 func distance(a, b string) int {
 	s, t := []rune(a), []rune(b)
 	before, last, row := make([]int, len(t)+1), make([]int, len(t)+1), make([]int, len(t)+1)

@@ -49,8 +49,7 @@ func needWords() []string {
 	return words
 }
 
-// meets reports whether a lock meets the needs of the scenario, or the missing
-// one.
+// meets reports whether a lock meets the needs of the scenario, or the missing one.
 func (s *Scenario) meets(l *locks.Lock) (ok bool, reason string) {
 	for _, n := range needs {
 		if slices.Contains(s.Needs, n.word) && !n.met(l) {

@@ -54,9 +54,8 @@ func (s *Scenario) Setting() locks.Setting {
 	return locks.Setting{Lease: time.Duration(w.Lease), Poll: time.Duration(w.Poll), Handoff: time.Duration(w.Handoff), Acks: w.Acks, Scale: cmp.Or(s.Scale, 1)}
 }
 
-// Topology describes the servers, clients and links. The lock determines the
-// number of independent primaries (one, or several for multi and redlock); Groups
-// raises it.
+// Topology describes the servers, clients and links. The lock determines the number of
+// independent primaries (one, or several for multi and redlock); Groups raises it.
 type Topology struct {
 	Clients  int             `yaml:"clients" json:"clients"`                     // processes, 1 to 200
 	Groups   int             `yaml:"groups" json:"groups,omitempty"`             // the least number of independent primaries
@@ -110,8 +109,7 @@ type Workload struct {
 	Alone bool `yaml:"alone" json:"alone,omitempty"`
 	// Herd acquires the lock again without any rest.
 	Herd bool `yaml:"herd" json:"herd,omitempty"`
-	// RetryRelease repeats a release of unknown outcome, also that of the last
-	// hold.
+	// RetryRelease repeats a release of unknown outcome, also that of the last hold.
 	RetryRelease bool `yaml:"retry_release" json:"retry_release,omitempty"`
 	// SameOwner goes on with the same owner after an unknown outcome, as a
 	// thread does that repeats its call. By default a new owner starts.

@@ -54,8 +54,7 @@ func (s *Scenario) canDo(l *locks.Lock) (ok bool, reason string) {
 	return true, ""
 }
 
-// thirdPartyCanDo reports whether a third-party lock claims what the workload
-// needs.
+// thirdPartyCanDo reports whether a third-party lock claims what the workload needs.
 func (s *Scenario) thirdPartyCanDo(l *locks.Lock) (ok bool, reason string) {
 	d := l.ThirdParty
 	switch {

@@ -2,10 +2,9 @@ package scenarios
 
 import "github.com/holdfast-go/holdfast/checker/history"
 
-// There are two kinds of user, because a lease is a contract with two sides. A
-// careful user stops when the validity of its hold is over, a careless user
-// works to the end. Both stop at the lock's notice of a loss, unless the
-// workload has Carry.
+// There are two kinds of user, because a lease is a contract with two sides. A careful
+// user stops when the validity of its hold is over, a careless user works to the end.
+// Both stop at the lock's notice of a loss, unless the workload has Carry.
 
 // UserOf is the kind of user in the history's header. It is "" for a careless user
 // who stops at the lock's notice of a loss.

@@ -5,9 +5,8 @@ import (
 	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
 
-// World is the simulated world of the scenario for a lock: the clients and servers
-// that its faults can strike. A lock that brings its own servers has one group of
-// them.
+// World is the simulated world of the scenario for a lock: the clients and servers that
+// its faults can strike. A lock that brings its own servers has one group of them.
 //
 // A server that is offered as a cluster has at least three groups.
 func (s *Scenario) World(tested *locks.Lock) faults.Topology {

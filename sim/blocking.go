@@ -81,9 +81,8 @@ func (n *node) serveBlocked() {
 	}
 }
 
-// wait returns when the blocked request of the session has a reply, by another
-// request or its timeout. ok is false if the connection or the server process has
-// ended.
+// wait returns when the blocked request of the session has a reply, by another request or
+// its timeout. ok is false if the connection or the server process has ended.
 func (s *session) wait(in *bufio.Reader) (changed, ok bool) {
 	b, n := s.blocked, s.node
 	s.blocked = nil

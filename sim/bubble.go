@@ -6,9 +6,8 @@ import (
 	"testing/synctest"
 )
 
-// BubbleError reports a run that did not end properly: every goroutine was blocked
-// for ever, or goroutines remained after its end. The history up to then is
-// intact.
+// BubbleError reports a run that did not end properly: every goroutine was blocked for
+// ever, or goroutines remained after its end. The history up to then is intact.
 type BubbleError struct {
 	// Reason is the runtime's word on it, with the stacks of the goroutines
 	// that are blocked where the runtime gives them.

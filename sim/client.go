@@ -52,8 +52,7 @@ func (w *World) Client(p *Process, group int) redis.UniversalClient {
 	return redis.NewClusterClient(all)
 }
 
-// Addresses are the addresses of the primaries of the first groups, for
-// [World.Dialer].
+// Addresses are the addresses of the primaries of the first groups, for [World.Dialer].
 func (w *World) Addresses(groups int) []string {
 	all := make([]string, groups)
 	for g := range all {

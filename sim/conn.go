@@ -79,8 +79,7 @@ func (c *pipeConn) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// takeTurn returns when it is the turn of a client's end among those of this
-// instant.
+// takeTurn returns when it is the turn of a client's end among those of this instant.
 func (c *pipeConn) takeTurn() {
 	l := c.in.link
 	l.turns.take(turnKey{from: l.from, to: l.to, n: c.number})

@@ -27,8 +27,7 @@ func (n *node) nextEnd() time.Time {
 	return n.world.opts.NextEnd(n.name)
 }
 
-// expire detects expired keys. The caller holds exec and has set the server's
-// clock.
+// expire detects expired keys. The caller holds exec and has set the server's clock.
 func (n *node) expire() {
 	if !n.next.IsZero() && !n.next.After(n.clock.now()) {
 		n.observe("expiry", "", "")

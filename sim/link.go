@@ -18,9 +18,8 @@ import (
 	"github.com/holdfast-go/holdfast/internal/traffic"
 )
 
-// link is the path between two parties. Every message draws its latency between
-// min and max, to the nanosecond, so that no two causal chains meet at one
-// instant.
+// link is the path between two parties. Every message draws its latency between min and
+// max, to the nanosecond, so that no two causal chains meet at one instant.
 type link struct {
 	from, to string
 	seed     uint64
@@ -46,9 +45,8 @@ type link struct {
 	changed chan struct{} // closed when a toxic comes or goes
 }
 
-// attached is a toxic on a link, with its stage on each of its connections, oldest
-// first. Closed connections stay: the toxic still holds their data, which leaves
-// after it.
+// attached is a toxic on a link, with its stage on each of its connections, oldest first.
+// Closed connections stay: the toxic still holds their data, which leaves after it.
 type attached struct {
 	toxic  toxics.Toxic
 	dir    stream.Direction

@@ -113,8 +113,7 @@ func (n *node) accept(c *pipeConn, by string) error {
 	return nil
 }
 
-// serve executes the requests of one connection to a server process until it
-// breaks.
+// serve executes the requests of one connection to a server process until it breaks.
 func (n *node) serve(c *pipeConn, process *script.Engine, by string) {
 	peer := server.NewPeer(bufio.NewWriter(c))
 	in := bufio.NewReader(c)
@@ -275,8 +274,7 @@ func (n *node) observe(cause, cmd, by string) (lockChanged bool) {
 	return n.noteChanges(changes, err, cause, cmd, by)
 }
 
-// noteChanges reports and replicates changes, and returns whether a lock key
-// changed.
+// noteChanges reports and replicates changes, and returns whether a lock key changed.
 func (n *node) noteChanges(changes []keyspace.Change, err error, cause, cmd, by string) (lockChanged bool) {
 	if err != nil {
 		n.cannotFollow(cmd, err.Error())

@@ -92,8 +92,7 @@ func (o *observer) inFlight() []traffic.Message {
 	return all
 }
 
-// flow follows the messages of one direction of one connection. A nil flow follows
-// none.
+// flow follows the messages of one direction of one connection. A nil flow follows none.
 type flow struct {
 	observer *observer
 	link     *link
@@ -178,9 +177,8 @@ func nameOf(t toxics.Toxic) string {
 	return name
 }
 
-// arrived records the data that the reader can now read. Toxics make chunks of
-// their own, so arrived identifies messages by their content: none overtakes
-// another.
+// arrived records the data that the reader can now read. Toxics make chunks of their own,
+// so arrived identifies messages by their content: none overtakes another.
 func (f *flow) arrived(data []byte) {
 	if f == nil {
 		return

@@ -14,9 +14,8 @@ import (
 	"github.com/holdfast-go/holdfast/internal/traffic"
 )
 
-// pipe is one direction of a connection. Messages queue with their time of
-// arrival. The reader looks at that time, so a message needs neither a timer nor a
-// goroutine.
+// pipe is one direction of a connection. Messages queue with their time of arrival. The
+// reader looks at that time, so a message needs neither a timer nor a goroutine.
 type pipe struct {
 	link    *link
 	sending traffic.Use // SentUp or SentDown

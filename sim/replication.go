@@ -18,8 +18,7 @@ type effect struct {
 	Offset int64          `json:"offset"`
 	Key    string         `json:"key,omitempty"`
 	Value  keyspace.Value `json:"value,omitzero"`
-	// Snapshot, on the first effect of a connection, is all the data: a full
-	// resync.
+	// Snapshot, on the first effect of a connection, is all the data: a full resync.
 	Snapshot map[string]keyspace.Value `json:"snapshot,omitempty"`
 	Full     bool                      `json:"full,omitempty"`
 	// More says that the next effect is of the same command. Redis sends the writes of a

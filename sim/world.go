@@ -1,13 +1,11 @@
 // Package sim is the world in virtual time: unmodified go-redis clients talk to
-// unmodified miniredis servers over in-memory links in a testing/synctest bubble.
-// Time passes only when all goroutines wait, and every message draws its latency
-// from a seeded source. So a seed gives the same history, byte for byte, in any
-// process.
+// unmodified miniredis servers over in-memory links in a testing/synctest bubble. Time
+// passes only when all goroutines wait, and every message draws its latency from a seeded
+// source. So a seed gives the same history, byte for byte, in any process.
 //
-// The package adds replication by effects to miniredis, over a link that faults
-// can delay or cut. It adds a WAIT that waits, failover, restarts, a clock per
-// server, and cluster slots. It can pause processes, and reports every change of a
-// key.
+// The package adds replication by effects to miniredis, over a link that faults can delay
+// or cut. It adds a WAIT that waits, failover, restarts, a clock per server, and cluster
+// slots. It can pause processes, and reports every change of a key.
 package sim
 
 import (

@@ -165,8 +165,7 @@ func openHistory(path string, f checkFlags, c *cobra.Command) (*history.History,
 // decoder is history.Decode, or history.DecodeCutOff.
 type decoder func(io.Reader) (*history.History, error)
 
-// readHistory reads a stored history, gzipped or not. A bar on stderr shows its
-// progress.
+// readHistory reads a stored history, gzipped or not. A bar on stderr shows its progress.
 func readHistory(ctx context.Context, path string, decode decoder, stderr io.Writer) (*history.History, error) {
 	f, size, err := suite.OpenInput(ctx, path)
 	if err != nil {

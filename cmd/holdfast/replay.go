@@ -224,8 +224,7 @@ func (f replayFlags) look(ctx context.Context, dir suite.Dir, run results.Run, s
 	return nil
 }
 
-// print writes the observations: the trace to the file of the flag, the state to
-// stdout.
+// print writes the observations: the trace to the file of the flag, the state to stdout.
 func (f replayFlags) print(r *pages.Replay, hash string, stdout, stderr io.Writer) error {
 	if f.trace != "" && f.trace != "-" {
 		var b bytes.Buffer

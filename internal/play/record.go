@@ -41,8 +41,7 @@ func (r *Recorder) Add(e history.Event) {
 	r.append(e)
 }
 
-// AddAt appends an event of an earlier time. The end of the history sorts the
-// events.
+// AddAt appends an event of an earlier time. The end of the history sorts the events.
 func (r *Recorder) AddAt(e history.Event, at time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -63,8 +62,7 @@ func (r *Recorder) append(e history.Event) {
 	}
 }
 
-// reserve holds the present place in the history, and returns a function that
-// fills it.
+// reserve holds the present place in the history, and returns a function that fills it.
 func (r *Recorder) reserve() (fill func(history.Event)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -102,8 +100,7 @@ func (r *Recorder) complete(events []history.Event) []history.Event {
 	}))
 }
 
-// fill puts events into their reserved places. It stops at the first unfilled
-// place.
+// fill puts events into their reserved places. It stops at the first unfilled place.
 func (r *Recorder) fill(events []history.Event) []history.Event {
 	for i := range events {
 		if events[i].Kind != reserved {

@@ -21,10 +21,9 @@ import (
 )
 
 // Simulate plays a scenario against a lock in the simulated world. The same scenario,
-// lock, seed and version give the same history in any process, if no other call
-// runs in it at the same time. The error reports a defect of the scenario or of
-// the harness, after which the run proves nothing. The mistakes of the lock are in
-// the history.
+// lock, seed and version give the same history in any process, if no other call runs in
+// it at the same time. The error reports a defect of the scenario or of the harness,
+// after which the run proves nothing. The mistakes of the lock are in the history.
 func Simulate(s *scenarios.Scenario, l *locks.Lock, seed uint64, version string) (*Played, error) {
 	p, _, err := SimulateWatched(s, l, seed, version, Watch{})
 	return p, err

@@ -52,9 +52,8 @@ func (s *Stock) write(v int64, token uint64) (was int64, ok bool) {
 // resource, because tokens of different locks have no order.
 func (r *Run) fenced() bool { return r.Lock.Claims.Fencing }
 
-// fencesReads reports whether the stock checks the tokens of reads. It does so
-// only for locks that are not built in, so that the histories of the others do not
-// change.
+// fencesReads reports whether the stock checks the tokens of reads. It does so only for
+// locks that are not built in, so that the histories of the others do not change.
 func (r *Run) fencesReads() bool { return r.fenced() && r.Lock.ThirdParty != nil }
 
 // hasStock reports whether the lock guards a resource: a semaphore of several permits

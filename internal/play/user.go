@@ -10,8 +10,7 @@ import (
 // longestHop is the longest latency of a message to or from the resource.
 const longestHop = 500 * time.Microsecond
 
-// careful reports whether the client stops its work at the end of its hold's
-// validity.
+// careful reports whether the client stops its work at the end of its hold's validity.
 func (c *thread) careful() bool { return c.work.UserOf() == history.Careful }
 
 // polls reports whether an acquire must not wait: a user that counts the lease

@@ -13,8 +13,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/traffic"
 )
 
-// Watch selects the observations of a simulated run. They do not change its
-// history.
+// Watch selects the observations of a simulated run. They do not change its history.
 type Watch struct {
 	Messages bool  `json:"messages,omitempty"` // what every link carries
 	Moments  bool  `json:"moments,omitempty"`  // what a fault can be anchored to

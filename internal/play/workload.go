@@ -44,8 +44,7 @@ type thread struct {
 	last   bool  // no critical section follows
 }
 
-// run plays all critical sections. It returns early when the process crashes
-// or ctx ends.
+// run plays all critical sections. It returns early when the process crashes or ctx ends.
 func (c *thread) run(ctx context.Context) {
 	defer c.notePanic()
 	c.sleep(ctx, time.Duration(c.work.Start)+time.Duration(c.rng.Int64N(int64(time.Millisecond))))
@@ -178,9 +177,8 @@ func (c *thread) giveBack(ctx context.Context, held int) bool {
 	}
 }
 
-// acquire takes the lock once; ok is false without a grant. If the acquires of the
-// lock do not wait, it repeats them until the wait is over, as users of such a
-// lock do.
+// acquire takes the lock once; ok is false without a grant. If the acquires of the lock
+// do not wait, it repeats them until the wait is over, as users of such a lock do.
 func (c *thread) acquire(ctx context.Context, explicit time.Duration) (g lock.Grant, ok bool) {
 	if !c.polls() {
 		g, kind := c.try(ctx, explicit, time.Duration(c.work.Wait))
@@ -416,8 +414,7 @@ func (c *thread) think(ctx context.Context) (heeded bool) {
 	return c.loss.mustEndWithin(2 * longestHop) // a pause may have hidden the signal
 }
 
-// classify maps an error of the lock to the kind of its outcome and its one error
-// class.
+// classify maps an error of the lock to the kind of its outcome and its one error class.
 func classify(err error) (history.Kind, string) {
 	switch {
 	case errors.Is(err, lock.ErrUnknown):

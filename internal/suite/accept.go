@@ -19,9 +19,8 @@ import (
 	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
 
-// Accepted is a list of accepted violations, as a file has it. A violation that is
-// not on the list fails a build, and so does one on the list that no run shows any
-// more.
+// Accepted is a list of accepted violations, as a file has it. A violation that is not on
+// the list fails a build, and so does one on the list that no run shows any more.
 type Accepted struct {
 	Accepted []locks.Known `yaml:"accepted"`
 }
@@ -74,9 +73,8 @@ func parseAccepted(data []byte) (Accepted, error) {
 	return l, nil
 }
 
-// Of returns the entries of some scenarios, of some locks and of one kind of user,
-// for a command that names these. None named, a lock "all" and a user "both" stand
-// for all.
+// Of returns the entries of some scenarios, of some locks and of one kind of user, for a
+// command that names these. None named, a lock "all" and a user "both" stand for all.
 func (l Accepted) Of(scenarios, named []string, user string) Accepted {
 	return Accepted{slices.DeleteFunc(slices.Clone(l.Accepted), func(v locks.Known) bool {
 		lock, careful := strings.CutSuffix(v.Lock, " ("+history.Careful+")")

@@ -107,8 +107,7 @@ func (a *Answer) Give(out any) {
 	a.Out = raw
 }
 
-// DecodeAs reads the arguments of a job, or what it gave; nil where there is
-// nothing.
+// DecodeAs reads the arguments of a job, or what it gave; nil where there is nothing.
 func DecodeAs[T any](raw json.RawMessage) (*T, error) {
 	if len(raw) == 0 {
 		return nil, nil
@@ -144,8 +143,7 @@ func (a *Answer) Play(j Job, g Guard, player func(*scenarios.Scenario, *locks.Lo
 	return s, p
 }
 
-// StoreError reports that a history could not be written. The verdicts remain
-// valid.
+// StoreError reports that a history could not be written. The verdicts remain valid.
 type StoreError struct{ Err error }
 
 func (e *StoreError) Error() string { return e.Err.Error() }

@@ -44,9 +44,8 @@ func Judge(r *results.Run, s *scenarios.Scenario, l *locks.Lock, h *history.Hist
 	return err
 }
 
-// expect fills in what the scenario argues for, and compares. Where another
-// verdict will do as well, and is the one that was found, it is noted as the
-// expected one.
+// expect fills in what the scenario argues for, and compares. Where another verdict will
+// do as well, and is the one that was found, it is noted as the expected one.
 func expect(r *results.Run, s *scenarios.Scenario, l *locks.Lock) {
 	r.Expected = map[checker.Property]checker.Outcome{}
 	r.ExpectedClass = map[checker.Property]string{}

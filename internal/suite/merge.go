@@ -133,8 +133,7 @@ func Join(a, b Part) (Part, error) {
 	return out.ordered(), nil
 }
 
-// JoinDirs reads run directories and merges them. It also lists the interrupted
-// ones.
+// JoinDirs reads run directories and merges them. It also lists the interrupted ones.
 func JoinDirs(dirs []string) (whole Part, interrupted []string, err error) {
 	for i, d := range dirs {
 		p, err := readPart(Dir(d))

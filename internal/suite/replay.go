@@ -63,8 +63,7 @@ func (e *NotReplayableError) Error() string {
 	return fmt.Sprintf("%s with %s was played in the %s world, which cannot repeat a run", e.Run.Scenario, e.Run.Lock, e.Run.World)
 }
 
-// replayKind plays a stored run again; Args is a [replayArgs], and Out a
-// [replayOut].
+// replayKind plays a stored run again; Args is a [replayArgs], and Out a [replayOut].
 const replayKind = "replay"
 
 func init() { RegisterKind(replayKind, replayRun) }

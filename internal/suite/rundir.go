@@ -86,8 +86,7 @@ func files(res results.Results) []string {
 // there and removes the files which its results name; it refuses any other directory
 // that is not empty.
 //
-// Until the caller writes the results, results.json says that the run was
-// interrupted.
+// Until the caller writes the results, results.json says that the run was interrupted.
 func Create(dir string, plan results.Results) (Dir, error) {
 	plan.Runs, plan.Interrupted = nil, true
 	out, err := disk.Open(dir, kind)

@@ -34,8 +34,7 @@ func ParseShard(text string) (Shard, error) {
 // Size is the number of the shard's seeds; all shards together have seeds of them.
 func (s Shard) Size(seeds int) int { return (seeds - s.Index + s.Of) / s.Of }
 
-// Seed is number n of the shard's seeds, from 0; first is the first seed of all
-// shards.
+// Seed is number n of the shard's seeds, from 0; first is the first seed of all shards.
 func (s Shard) Seed(first uint64, n int) uint64 { return first + uint64(s.Index-1+n*s.Of) }
 
 // MissingShards lists the missing ones of several shards.

@@ -49,8 +49,7 @@ func (unseen) Now(string) {}
 func (unseen) Step()      {}
 func (unseen) Done()      {}
 
-// Sim is the world in virtual time, with the built-in locks.
-// It implements [World].
+// Sim is the world in virtual time, with the built-in locks. It implements [World].
 type Sim struct {
 	Runner   Runner // plays the jobs; by default [Here]
 	Progress Show

@@ -13,8 +13,7 @@ import (
 // Description is the account that a lock gives of itself: its promises, by which it is
 // judged, and its keys and servers.
 type Description struct {
-	// Name is the lock's name in commands and reports: lower case, digits and
-	// hyphens.
+	// Name is the lock's name in commands and reports: lower case, digits and hyphens.
 	Name    string         `json:"name"`
 	Summary string         `json:"summary,omitempty"` // in a line
 	Version string         `json:"version,omitempty"` // of the library
@@ -54,15 +53,13 @@ type Description struct {
 	Key string `json:"key,omitempty"`
 	// Holder declares how that key shows the holder.
 	Holder Holder `json:"holder,omitempty"`
-	// Keeps are keys that may remain after all releases, with {name} for the
-	// lock's name.
+	// Keeps are keys that may remain after all releases, with {name} for the lock's name.
 	Keeps []string `json:"keeps,omitempty"`
 	// KeepsConnections says that connections last as long as their process, like
 	// those of a client that nothing closes.
 	KeepsConnections bool `json:"keeps_connections,omitempty"`
-	// Reaches lists the ways in which the lock can find its primary,
-	// [ThroughAddress], [ThroughSentinels] and [ThroughCluster]; by default all
-	// of them.
+	// Reaches lists the ways in which the lock can find its primary, [ThroughAddress],
+	// [ThroughSentinels] and [ThroughCluster]; by default all of them.
 	Reaches []string `json:"reaches,omitempty"`
 	// Acks is true if the lock waits for replicas, if there are any: it gets
 	// the replicas of the scenario.

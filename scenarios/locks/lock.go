@@ -38,8 +38,7 @@ type Lock struct {
 	Sends  []string
 	server *profile.Profile                     // see On
 	Open   func(e Environment) (Session, error) // nil for one behind an adapter
-	// CheckName returns the reason why the lock cannot have a name; nil accepts
-	// all.
+	// CheckName returns the reason why the lock cannot have a name; nil accepts all.
 	CheckName func(name string) error
 	// Holders reads the holds of a lock from its keys on one server, the holder first;
 	// nil if the declared Holder does. It is a pure function. Keys are the patterns of the
@@ -48,8 +47,7 @@ type Lock struct {
 	Keys    []string
 	// Keeps reports whether a key may remain after all releases.
 	Keeps func(name, key string) bool
-	// Like is the built-in lock with the same expectations, empty for the lock
-	// itself.
+	// Like is the built-in lock with the same expectations, empty for the lock itself.
 	Like string
 	// ThirdParty is the description of a lock that is not built in.
 	ThirdParty *Description

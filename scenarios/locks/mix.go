@@ -5,10 +5,9 @@ import (
 	"time"
 )
 
-// Mix combines two implementations that contend for the same keys: in the live
-// world every other client process runs the second one. The mix promises what both
-// promise. Mix refuses locks that store their holds in different ways, and locks
-// with bundled servers.
+// Mix combines two implementations that contend for the same keys: in the live world
+// every other client process runs the second one. The mix promises what both promise. Mix
+// refuses locks that store their holds in different ways, and locks with bundled servers.
 func Mix(a, b *Lock) (*Lock, error) {
 	x, y := a.description(), b.description()
 	switch {

@@ -19,9 +19,8 @@ import (
 // expectations of their originals.
 func Mutants() []gallery.Mutant { return gallery.All() }
 
-// fairQueue is a correct lock, the original of mutants about fairness. It is
-// set-px-lua with a queue, so scenarios expect of it what they expect of
-// set-px-lua, and fairness.
+// fairQueue is a correct lock, the original of mutants about fairness. It is set-px-lua
+// with a queue, so scenarios expect of it what they expect of set-px-lua, and fairness.
 func fairQueue() (*Lock, error) {
 	base, err := Find(fairBase)
 	if err != nil {

@@ -8,9 +8,8 @@ import (
 	"github.com/holdfast-go/holdfast/checker/history"
 )
 
-// NewThirdParty returns a lock that is judged by its own description. open opens
-// it in this process, for the simulated world. open is nil for a lock behind an
-// adapter.
+// NewThirdParty returns a lock that is judged by its own description. open opens it in
+// this process, for the simulated world. open is nil for a lock behind an adapter.
 func NewThirdParty(d Description, open func(Environment) (Session, error)) (*Lock, error) {
 	if _, err := Find(d.Name); err == nil {
 		return nil, fmt.Errorf("the name %q is that of a built-in lock", d.Name)

@@ -70,8 +70,7 @@ func privateName(name string) string {
 	return "holdfast:" + hex.EncodeToString(b) + ":" + name
 }
 
-// backend is the backend of the run, with only the external servers that the run
-// needs.
+// backend is the backend of the run, with only the external servers that the run needs.
 func (l *liveRun) backend(ctx context.Context) (b servers.Backend, err error) {
 	b = l.opts.Backend
 	if b.External != nil {

@@ -69,8 +69,7 @@ func (j *journal) write(e *history.Encoder, r *play.Recorder) {
 	}
 }
 
-// close ends the journal and removes its file, because the complete history
-// replaces it.
+// close ends the journal and removes its file, because the complete history replaces it.
 func (j *journal) close() error {
 	if j == nil {
 		return nil

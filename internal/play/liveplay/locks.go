@@ -33,8 +33,7 @@ type Lock struct {
 // errOwnClient is the reason for locks that are built in.
 var errOwnClient = errors.New("a built-in lock runs in Go, which asks the kernel for the time; --world sim moves the clock of each client")
 
-// backend returns the servers of the lock: its own if it has some, those of b
-// otherwise.
+// backend returns the servers of the lock: its own if it has some, those of b otherwise.
 func (l Lock) backend(b servers.Backend) servers.Backend {
 	if l.bundled != nil {
 		return servers.Backend{Bundled: l.bundled}

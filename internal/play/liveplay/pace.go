@@ -30,8 +30,7 @@ func pace(s *scenarios.Scenario, l *locks.Lock) float64 {
 	return max(suitable(s, l), bearable)
 }
 
-// suitable is the time scale at which real servers can do the work of the
-// scenario.
+// suitable is the time scale at which real servers can do the work of the scenario.
 func suitable(s *scenarios.Scenario, l *locks.Lock) float64 {
 	switch {
 	case s.Has(func(t history.Traits) bool { return t.Promotes }):

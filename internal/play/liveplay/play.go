@@ -220,8 +220,7 @@ func (l *liveRun) moments() func(faults.Moment) {
 	return l.Schedule.Moment
 }
 
-// slowDown gives the links the latency and lag of the scenario, or those of
-// loopback.
+// slowDown gives the links the latency and lag of the scenario, or those of loopback.
 func (l *liveRun) slowDown() error {
 	t := l.Scenario.Topology
 	slow := func(link faults.Link, dir stream.Direction, least, most faults.Duration) error {

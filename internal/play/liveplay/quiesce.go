@@ -14,9 +14,8 @@ import (
 // endLimit bounds each step of ending a client process.
 const endLimit = 10 * time.Second
 
-// rest waits until only lasting leftovers remain, at most until every lease is
-// over, and then looks at them. A watchdog that still runs has the time for one
-// more renewal.
+// rest waits until only lasting leftovers remain, at most until every lease is over, and
+// then looks at them. A watchdog that still runs has the time for one more renewal.
 func (l *liveRun) rest(ctx context.Context) {
 	longest := time.Now().Add(play.LongestLease(l.clients)*3/2 + l.Scenario.Scaled(5*time.Second))
 	once := time.Duration(l.Lock.Terms(l.Scenario.Setting()).RenewEvery)

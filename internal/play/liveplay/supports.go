@@ -10,9 +10,8 @@ import (
 	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
 
-// Carries reports whether servers of a backend on this machine support the
-// scenario for a lock to which it applies, or the reason why not. It starts
-// nothing.
+// Carries reports whether servers of a backend on this machine support the scenario for a
+// lock to which it applies, or the reason why not. It starts nothing.
 func Carries(s *scenarios.Scenario, l *locks.Lock, b servers.Backend) (ok bool, reason string) {
 	top := s.World(l)
 	top.World = "live"

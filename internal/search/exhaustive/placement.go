@@ -23,8 +23,7 @@ const (
 	// OtherOrder: two faults of different targets strike at one moment, and were
 	// placed there in the other order.
 	OtherOrder = "the same two faults at one moment, in the other order"
-	// SameFromThere: a run before is the same from there on, and has been built
-	// upon.
+	// SameFromThere: a run before is the same from there on, and has been built upon.
 	SameFromThere = "a run before is the same from there on"
 	// Outlasts: the fault ended with the workload in the run of a shorter one. A longer
 	// one ends there as well, so the run is the same.

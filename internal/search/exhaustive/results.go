@@ -85,8 +85,7 @@ func (r *Runs) add(o Runs) {
 	r.Violated += o.Violated
 }
 
-// Place counts the runs whose last fault is of a kind and strikes at a kind of
-// moment.
+// Place counts the runs whose last fault is of a kind and strikes at a kind of moment.
 type Place struct {
 	Fault string `json:"fault"`
 	At    string `json:"at"`

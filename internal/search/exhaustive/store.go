@@ -39,8 +39,7 @@ var Kind = search.Kind[Results]{
 
 func (r Results) Files() []string { return slices.Sorted(maps.Keys(r.files())) }
 
-// files are the files of the causes, with what is in them. It names them in the
-// results.
+// files are the files of the causes, with what is in them. It names them in the results.
 func (r Results) files() map[string]string {
 	all := map[string]string{}
 	keep := func(name, text string) string {
