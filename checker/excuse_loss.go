@@ -295,8 +295,8 @@ func (t *trace) keptByClock(o *op) (kept int64, how string) {
 	return 0, how
 }
 
-// setBackDuring is the time by which faults set clocks back during the hold of an acquire,
-// which lasts until a time, or for its lease on a slow clock. A server that takes the place of one whose clock was ahead does so as well. how describes
+// setBackDuring is the time by which faults set clocks back during the hold of an acquire.
+// The hold lasts until a time, or for its lease on a slow clock. A server that takes the place of one whose clock was ahead does so as well. how describes
 // the last of them.
 func (t *trace) setBackDuring(o *op, lease, until int64) (longer int64, how string) {
 	replaced := slices.ContainsFunc(t.faults, func(f *faultSpan) bool { return f.replacesServer() && o.inv <= f.from && f.from <= until })
@@ -319,7 +319,7 @@ func (t *trace) setBackDuring(o *op, lease, until int64) (longer int64, how stri
 	return longer, how
 }
 
-// stretchedBy is how long a lease lasts on a clock with a rate; 0 without one.
+// stretchedBy is the duration of a lease on a clock with a rate; 0 without a rate.
 func stretchedBy(lease int64, rate float64) int64 {
 	if rate <= 0 {
 		return 0
