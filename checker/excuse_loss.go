@@ -296,8 +296,8 @@ func (t *trace) keptByClock(o *op) (kept int64, how string) {
 }
 
 // setBackDuring is the time by which faults set clocks back during the hold of an acquire.
-// The hold lasts until a time, or for its lease on a slow clock. A server that takes the place of one whose clock was ahead does so as well. how describes
-// the last of them.
+// The hold lasts until a time, or for its lease on a slow clock. A server that takes the
+// place of one whose clock was ahead does so as well. how describes the last of them.
 func (t *trace) setBackDuring(o *op, lease, until int64) (longer int64, how string) {
 	replaced := slices.ContainsFunc(t.faults, func(f *faultSpan) bool { return f.replacesServer() && o.inv <= f.from && f.from <= until })
 	for _, f := range t.faults {
