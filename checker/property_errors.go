@@ -405,8 +405,8 @@ func (j errorsJudge) tookAnew(o *op) (*change, *op) {
 	return nil, nil
 }
 
-// tookAnother finds the hold of another owner that a release's client removed
-// instead of its own, while that owner released nothing.
+// tookAnother finds the hold of another owner that a release's client removed instead of
+// its own. That owner released nothing then, and the client had nothing of it to take back.
 func (j errorsJudge) tookAnother(o *op) *change {
 	var other *change
 	for _, c := range j.accountOf(ownerLock{"", o.lock}).changes.between(o.inv, o.ret) {
@@ -416,9 +416,10 @@ func (j errorsJudge) tookAnother(o *op) *change {
 		if c.was == o.owner {
 			return nil
 		}
-		r := j.accountOf(ownerLock{c.was, o.lock}).ops.last(c.t, func(x *op) bool { return x.f == history.Release })
-		own := r != nil && c.t <= r.ret
-		if _, known := j.client[c.was]; known && other == nil && !own {
+		r := j.accountOf(ownerLock{c.was, o.lock}).ops.last(c.t, func(x *op) bool { return x.f == history.Release || x.f == history.Acquire })
+		client, known := j.client[c.was]
+		own := r != nil && (r.f == history.Release && c.t <= r.ret || client == o.client && (r.unclear() || r.f == history.Acquire && r.kind != history.OK))
+		if known && other == nil && !own {
 			other = c
 		}
 	}

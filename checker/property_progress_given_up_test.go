@@ -179,6 +179,21 @@ func TestFalseAlarmsAndNeedlessRefusals(t *testing.T) {
 			100   c3 acquire lease=1000; 101 fail err=busy`
 	}
 	plain := leased(func(h *history.Header) { h.Claims.Reentrant = false })
+	beside := func(ends string) string {
+		return `
+			0     c1.2 takes lease=9000
+			100   fault start 1 partition c1 n1
+			110   c1.2 release
+			200   c1 acquire lease=1000 wait=100
+			250   server n1 EVAL by=c1
+			260   server n1 EVAL by=c1 holder=c1 ttl=1000
+			300   c1 ` + ends + `
+			400   c1.2 info err=unknown
+			450   c1.2 release
+			500   fault end 1 partition c1 n1
+			501   server n1 EVAL by=c1
+			502   c1.2 ok`
+	}
 	held := `
 		0     c1 takes lease=1000
 		10    c1 acquire lease=1000; 20 fail err=busy
@@ -192,6 +207,8 @@ func TestFalseAlarmsAndNeedlessRefusals(t *testing.T) {
 		{"refused while a server is out of memory", leased(nil), "0 c2 takes lease=1000\n100 c2 gives\n200 fault start 1 deny n1\n220 c1 acquire lease=1000; 221 fail err=busy", Errors, Violated, "", "nobody else asked", "server log"},
 		{"refused while the server is out of reach", leased(nil), "0 c2 takes lease=1000\n100 c2 gives\n200 fault start 1 refuse c1\n220 c1 acquire lease=1000; 221 fail err=busy", Errors, OutcomeOK, "", "", ""},
 		{"refused for its own hold", plain, held, Errors, OutcomeOK, "", "", ""},
+		{"released while its process took another owner's acquire back", plain, beside("info err=unknown"), Errors, OutcomeOK, "", "", ""},
+		{"released with the hold of another owner of its process", plain, beside("ok count=1"), Errors, Violated, "", "what it removed at 0.501 s was the hold of client-1/1", "server log"},
 		{"refused for its own hold, and reentrant", leased(nil), held, Errors, Violated, "", "nobody else asked", "server log"},
 		{"refused as a lease ran out", leased(nil), `
 			0     c1 takes lease=1000

@@ -364,9 +364,6 @@ func because(what string, sentinel, err error) error {
 // enterGate waits for the end of the owner's open request, until ctx ends or the time has
 // come.
 func (s *state) enterGate(ctx context.Context, until time.Time) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
 	select { // usually the gate is free
 	case s.gate <- struct{}{}:
 		return nil

@@ -354,6 +354,16 @@ func TestGroup_do(t *testing.T) {
 		if err := g.Do(ctx, func(ctx context.Context, h *lock.GroupHold) error { return h.Release(ctx) }); err != nil {
 			t.Errorf("work has released the lock: %v", err)
 		}
+		for _, w := range s.worlds {
+			w.occupy("orders")
+		}
+		wantErr(t, "busy", g.Do(ctx, func(context.Context, *lock.GroupHold) error {
+			t.Error("it works without the lock")
+			return nil
+		}, lock.Wait(0)), lock.ErrBusy)
+		for _, w := range s.worlds {
+			w.vacate("orders")
+		}
 		if err := g.Do(ctx, nil); err == nil {
 			t.Error("no work is no error")
 		}

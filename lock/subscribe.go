@@ -407,12 +407,9 @@ func (h *hub) read(conn *subConn) {
 					h.wake(msg.Channel, 1)
 				}
 			case conn.sent[msg.Channel]: // an unrequested unsubscription: the slot has moved
-				delete(conn.sent, msg.Channel)
-				delete(h.acked, msg.Channel)
-				delete(h.idle, msg.Channel)
-				h.moved, h.fresh[msg.Channel] = true, true
+				h.moved, conn.broken = true, true
 			}
-			answered = len(conn.pending) == 0
+			answered = conn.broken || len(conn.pending) == 0
 		}
 		h.mu.Unlock()
 		if message != nil {

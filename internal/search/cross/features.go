@@ -30,6 +30,7 @@ const (
 	stagger = 410 * ms
 	patient = 21700 * ms
 	brief   = 130 * ms
+	rare    = 1900 * ms
 )
 
 // feature is a feature of a workload with its values, the plainest first.
@@ -132,11 +133,19 @@ var work = []feature{
 			s.Topology.Clients = 3
 			rivals(s, func(o *scenarios.Override) { o.Holds = new(3) })
 		}},
+		{name: "a waiter, and one that only tries", put: func(s *scenarios.Scenario) {
+			s.Topology.Clients = 3
+			search.Override(s, "client-3", func(o *scenarios.Override) { o.Wait, o.Holds = new(0*ms), new(25) })
+		}},
 	}},
 	{"wait of a rival", []value{
 		{name: "long", put: plain},
 		{name: "none", put: func(s *scenarios.Scenario) { rivals(s, func(o *scenarios.Override) { o.Wait = new(0 * ms) }) }},
 		{name: "shorter than a hold", put: func(s *scenarios.Scenario) { rivals(s, func(o *scenarios.Override) { o.Wait = new(brief) }) }},
+	}},
+	{"looks of a waiter", []value{
+		{name: "the lock's own", put: plain},
+		{name: "rare", can: func(l *locks.Lock) bool { return l.Claims.Waits }, put: func(s *scenarios.Scenario) { s.Workload.Poll = rare }},
 	}},
 }
 
