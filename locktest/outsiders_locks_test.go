@@ -325,11 +325,16 @@ func timestampLock(mistake string) Lock {
 func ticketLock(mistake string) Lock {
 	return Lock{
 		Name: "ticket", Claims: Claims{Waits: true, Lease: true, Fairness: true}, StoresOwner: true, Handoff: 2 * ticket.Patience, Reaches: reached,
-		Known: []Known{{Scenario: crossedName, Property: "exclusion", Faults: []string{"hold-request", "slow-work"}, Because: late}},
 		Keeps: []string{ticket.Counter("{name}")},
-		Busy:  ticket.ErrTaken, NotHeld: ticket.ErrNotHeld, Classify: unclear(ticket.ErrUnclear),
+		Holders: func(v View) []Hold {
+			if value := v.Text(v.Name); value != "" {
+				return []Hold{{Owner: ticket.OwnerOf(value), End: v.End(v.Name)}}
+			}
+			return nil
+		},
+		Busy: ticket.ErrTaken, NotHeld: ticket.ErrNotHeld, Classify: unclear(ticket.ErrUnclear),
 		Open: onItsOwn(func(c *Client, on []*redis.Client, name, owner string) lock.Locker {
-			m := &ticket.Mutex{Redis: on[0], Name: name, Owner: owner, Lease: c.Lease, Mistake: mistake}
+			m := &ticket.Mutex{Redis: on[0], Name: name, Owner: owner, Lease: c.Lease, Rand: c.Rand(name, owner), Mistake: mistake}
 			return &Funcs{Acquire: m.Lock, Release: m.Unlock, Until: m.Until}
 		}),
 	}

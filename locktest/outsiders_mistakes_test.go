@@ -331,7 +331,7 @@ var outsiders = []struct {
 		{"whole-lease", "", "", "a dead waiter that was handed the lock counts as its holder, until its lease ends"},
 		{"queue-stays", "cleanup", "last-waiter-dies", ""},
 		{"unclaimed", "lease", "contention", ""},
-		{"leaves-its-turn", "fairness", "contention", ""},
+		{"leaves-its-turn", "", "", "a turn that its waiter has left ends with its patience, as that of a dead one does"},
 		{"leaves-its-place", "fairness", "contention", ""},
 		{"drops-queue", "fairness", "contention", ""},
 		{"always-released", "errors", "slow-holder", ""},

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"time"
 
@@ -80,9 +81,18 @@ type Mutex struct {
 	Name    string
 	Owner   string
 	Lease   time.Duration
+	Rand    *rand.Rand
 	Mistake string // a defect for tests; a right lock has none
 
+	value string // of the present acquire
 	until time.Time
+}
+
+// OwnerOf is the owner of a value. Each acquire has a value of its own, so a late request
+// of an earlier one finds nothing.
+func OwnerOf(value string) string {
+	owner, _, _ := strings.Cut(value, "#")
+	return owner
 }
 
 // Lock takes the lock, and waits for it until ctx ends. It then returns [ErrTaken].
@@ -91,15 +101,16 @@ func (m *Mutex) Lock(ctx context.Context) error {
 	if script == nil {
 		script = look[""]
 	}
+	m.value = fmt.Sprintf("%s#%016x", m.Owner, m.Rand.Uint64())
 	for {
 		sent := time.Now()
 		n, err := m.ask(ctx, script)
 		switch {
 		case err != nil:
-			m.leave(ctx)
+			_ = m.leave(ctx) // the outcome is unclear in any case
 			return fmt.Errorf("lock %s: %w: %v", m.Name, ErrUnclear, err)
 		case n == 1 && time.Since(sent) >= m.Lease:
-			m.leave(ctx)
+			_ = m.leave(ctx)
 			return fmt.Errorf("lock %s: %w: the lease was over before it was told", m.Name, ErrUnclear)
 		case n == 1:
 			m.until = sent.Add(m.Lease)
@@ -107,7 +118,9 @@ func (m *Mutex) Lock(ctx context.Context) error {
 		}
 		select {
 		case <-ctx.Done():
-			m.leave(ctx)
+			if err := m.leave(ctx); err != nil { // its place may still be handed the lock
+				return fmt.Errorf("lock %s: %w: %v", m.Name, ErrUnclear, err)
+			}
 			return fmt.Errorf("lock %s: %w", m.Name, ErrTaken)
 		case <-time.After(Poll):
 		}
@@ -122,20 +135,20 @@ func (m *Mutex) ask(ctx context.Context, script *redis.Script) (int, error) {
 	}
 	ctx, cancel := context.WithDeadline(context.WithoutCancel(ctx), limit)
 	defer cancel()
-	return script.Run(ctx, m.Redis, keys(m.Name), m.Owner, m.Lease.Milliseconds(), Patience.Milliseconds()).Int()
+	return script.Run(ctx, m.Redis, keys(m.Name), m.value, m.Lease.Milliseconds(), Patience.Milliseconds()).Int()
 }
 
 const grace = 300 * time.Millisecond
 
 // leave gives up the place in the queue, and the turn if it has come.
-func (m *Mutex) leave(ctx context.Context) {
+func (m *Mutex) leave(ctx context.Context) error {
 	script := leave
 	if s := part[m.Mistake]; s != nil {
 		script = s
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 500*time.Millisecond)
 	defer cancel()
-	script.Run(ctx, m.Redis, keys(m.Name), m.Owner) // else the server forgets it
+	return script.Run(ctx, m.Redis, keys(m.Name), m.value).Err() // else the server forgets it
 }
 
 // Until is the end of the hold.
@@ -149,7 +162,7 @@ func (m *Mutex) Unlock(ctx context.Context) error {
 	if m.Mistake == "drops-queue" {
 		script = dropQueue
 	}
-	n, err := script.Run(ctx, m.Redis, keys(m.Name), m.Owner).Int64()
+	n, err := script.Run(ctx, m.Redis, keys(m.Name), m.value).Int64()
 	switch {
 	case err != nil:
 		return fmt.Errorf("unlock %s: %w: %v", m.Name, ErrUnclear, err)
