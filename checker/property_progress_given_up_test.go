@@ -196,7 +196,7 @@ func TestFalseAlarmsAndNeedlessRefusals(t *testing.T) {
 	}
 	fair := leased(func(h *history.Header) { h.Claims.Reentrant, h.Claims.Fairness = false, true })
 	place := func(ends string) string {
-		return "0 c2 takes lease=1000\n10 c1 acquire lease=1000 wait=50\n60 c1 " + ends + "\n70 c2 gives\n100 c1 acquire lease=1000\n101 server n1 EVAL by=c1 holder=c1 ttl=1000\n102 c1 fail err=busy"
+		return "0 c2 takes lease=1000\n10 c1 acquire lease=1000 wait=50\n60 c1 " + ends + "\n70 c2 gives\n3100 c1 acquire lease=1000\n3101 server n1 EVAL by=c1 holder=c1 ttl=1000\n3102 c1 fail err=busy"
 	}
 	held := `
 		0     c1 takes lease=1000
@@ -214,7 +214,7 @@ func TestFalseAlarmsAndNeedlessRefusals(t *testing.T) {
 		{"released while its process took another owner's acquire back", plain, beside("info err=unknown"), Errors, OutcomeOK, "", "", ""},
 		{"released with the hold of another owner of its process", plain, beside("ok count=1"), Errors, Violated, "", "what it removed at 0.501 s was the hold of client-1/1", "server log"},
 		{"refused for its own place in the queue", fair, place("info err=unknown"), Errors, OutcomeOK, "", "", ""},
-		{"refused after it has left the queue", fair, place("fail err=busy"), Errors, Violated, "", "the servers had granted it to the same owner at 0.101 s", "server log"},
+		{"refused after it has left the queue", fair, place("fail err=busy"), Errors, Violated, "", "the servers had granted it to the same owner at 3.101 s", "server log"},
 		{"refused for its own hold, and reentrant", leased(nil), held, Errors, Violated, "", "nobody else asked", "server log"},
 		{"refused as a lease ran out", leased(nil), `
 			0     c1 takes lease=1000
