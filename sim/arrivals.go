@@ -11,22 +11,19 @@ import (
 // arrivals announces the messages that reach a client over one connection. A chunk
 // waits until the announcement is over.
 type arrivals struct {
-	seen       faults.Arrivals
-	publishing []*stream.StreamChunk // messages that have not left, and what came after them
+	seen faults.Arrivals
 }
 
-// publishes reports whether a chunk is a message, or follows one that has not
-// left. Such a chunk leaves in a goroutine of its own after the announcement,
-// because its sender holds locks of the server. The caller holds the pipe's lock.
+// publishes reports whether a chunk is a message for a client, or follows one that has not
+// left. Such a chunk leaves in a goroutine of its own, because its sender holds locks of the
+// server. It leaves in its turn, so after the faults of the request that published it, and
+// after the announcement. The caller holds the pipe's lock.
 func (p *pipe) publishes(c *stream.StreamChunk) bool {
-	if p.arrivals == nil {
+	waiting := len(p.leaving) > 0
+	if !waiting && (c == nil || p.reader.owner == nil || !faults.IsMessage(c.Data)) {
 		return false
 	}
-	waiting := len(p.arrivals.publishing) > 0
-	if !waiting && (c == nil || !faults.IsMessage(c.Data)) {
-		return false
-	}
-	p.arrivals.publishing = append(p.arrivals.publishing, c)
+	p.leaving = append(p.leaving, c)
 	if !waiting {
 		go p.publish()
 	}
@@ -39,9 +36,9 @@ func (p *pipe) publish() {
 	p.reader.takeTurn()
 	for {
 		p.mu.Lock()
-		c := p.arrivals.publishing[0]
+		c := p.leaving[0]
 		p.mu.Unlock()
-		if c != nil && faults.IsMessage(c.Data) {
+		if p.arrivals != nil && c != nil && faults.IsMessage(c.Data) {
 			p.tell(faults.Moment{Name: faults.Published})
 		}
 		p.mu.Lock()
@@ -49,8 +46,8 @@ func (p *pipe) publish() {
 		p.mu.Unlock()
 		p.forward(first, c)
 		p.mu.Lock()
-		p.arrivals.publishing = p.arrivals.publishing[1:]
-		over := len(p.arrivals.publishing) == 0
+		p.leaving = p.leaving[1:]
+		over := len(p.leaving) == 0
 		p.mu.Unlock()
 		if over {
 			return

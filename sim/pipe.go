@@ -43,6 +43,7 @@ type pipe struct {
 	dry      bool                  // nothing arrives, and the reader does not know
 	stages   []*stage              // toxics, first to last
 	parked   []*stream.StreamChunk // written while the writer was paused
+	leaving  []*stream.StreamChunk // messages that have not left, and what came after them
 }
 
 // arrival is a chunk on its way, nil for the end of the stream.
