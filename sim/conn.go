@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"errors"
 	"math/rand/v2"
 	"net"
 	"slices"
@@ -43,9 +44,10 @@ func connect(l *link, n int, owner *Process, up, down *rand.Rand, from, to net.A
 
 func (c *pipeConn) frozen() bool { return c.owner != nil && c.owner.Paused() }
 
-// Read returns the data that has arrived. In a client process it takes a turn
-// before it returns an error. A fault may break several connections at one
-// instant, and each reader then draws its pause from the same source.
+// Read returns the data that has arrived. In a client process it takes a turn before it
+// returns an error. A fault may break several connections at one instant, and each reader
+// then draws its pause from the same source. They go on some nanoseconds apart, because what
+// they do next would otherwise be at one instant again.
 func (c *pipeConn) Read(b []byte) (int, error) {
 	n, thawed, err := 0, false, c.lostWrite()
 	if err == nil {
@@ -55,6 +57,9 @@ func (c *pipeConn) Read(b []byte) (int, error) {
 		c.takeTurn()
 		if thawed {
 			c.owner.follow()
+		}
+		if err != nil && !errors.Is(err, net.ErrClosed) {
+			time.Sleep(time.Duration(c.number))
 		}
 	}
 	return n, err

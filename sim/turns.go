@@ -32,13 +32,14 @@ type turn struct {
 type turnKey struct {
 	last     bool   // after everybody else
 	from, to string // of the link
+	who      string // the mark of a goroutine that dials
 	n        int    // of the connection
 }
 
 func (k turnKey) compare(o turnKey) int {
 	switch {
 	case k.last == o.last:
-		return cmp.Or(cmp.Compare(k.from, o.from), cmp.Compare(k.to, o.to), cmp.Compare(k.n, o.n))
+		return cmp.Or(cmp.Compare(k.from, o.from), cmp.Compare(k.to, o.to), cmp.Compare(k.who, o.who), cmp.Compare(k.n, o.n))
 	case k.last:
 		return 1
 	}

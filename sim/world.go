@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/internal/goroutines"
 	"github.com/holdfast-go/holdfast/internal/party"
 	"github.com/holdfast-go/holdfast/internal/redis/keyspace"
 	"github.com/holdfast-go/holdfast/internal/redis/profile"
@@ -321,6 +322,7 @@ func (w *World) dial(ctx context.Context, p *Process, n *node) (net.Conn, error)
 		return nil, err
 	}
 	l := w.link(p.Name(), n.name)
+	w.turns.take(turnKey{from: l.from, to: l.to, who: goroutines.Marked()}) // several may dial at one instant
 	key := l.knock()
 	paused := p.Paused()
 	if !p.Gate() {
