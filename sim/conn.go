@@ -46,20 +46,20 @@ func (c *pipeConn) frozen() bool { return c.owner != nil && c.owner.Paused() }
 
 // Read returns the data that has arrived. In a client process it takes a turn before it
 // returns an error. A fault may break several connections at one instant, and each reader
-// then draws its pause from the same source. They go on some nanoseconds apart, because what
-// they do next would otherwise be at one instant again.
+// then draws its pause from the same source. Those of one link go on some nanoseconds apart,
+// because what they do next would otherwise be at one instant again.
 func (c *pipeConn) Read(b []byte) (int, error) {
 	n, thawed, err := 0, false, c.lostWrite()
 	if err == nil {
 		n, thawed, err = c.in.read(b, c.frozen)
 	}
 	if c.owner != nil && (err != nil || thawed) {
+		if err != nil && !errors.Is(err, net.ErrClosed) {
+			time.Sleep(time.Duration(c.number))
+		}
 		c.takeTurn()
 		if thawed {
 			c.owner.follow()
-		}
-		if err != nil && !errors.Is(err, net.ErrClosed) {
-			time.Sleep(time.Duration(c.number))
 		}
 	}
 	return n, err
