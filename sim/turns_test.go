@@ -3,12 +3,14 @@ package sim_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/holdfast-go/holdfast/faults"
+	"github.com/holdfast-go/holdfast/internal/goroutines"
 	"github.com/holdfast-go/holdfast/internal/must"
 	"github.com/holdfast-go/holdfast/sim"
 )
@@ -46,7 +48,7 @@ func reading(ctx context.Context, t *testing.T, w *sim.World, groups, each int, 
 }
 
 func TestConnectionsThatBreakTogetherAreNoticedInOrder(t *testing.T) {
-	want := []string{"node-1/1", "node-1/2", "node-2/1", "node-2/2", "node-3/1", "node-3/2"}
+	want := []string{"node-1/1", "node-2/1", "node-3/1", "node-1/2", "node-2/2", "node-3/2"}
 	for range 50 { // the scheduler gets it right now and then
 		var noticed order
 		in(t, sim.Options{Seed: 1, Clients: 1, Groups: 3}, func(ctx context.Context, w *sim.World) {
@@ -58,6 +60,37 @@ func TestConnectionsThatBreakTogetherAreNoticedInOrder(t *testing.T) {
 		})
 		if !slices.Equal(noticed.names, want) {
 			t.Fatalf("broken connections were noticed in the order %v, want %v", noticed.names, want)
+		}
+	}
+}
+
+// Several owners of a process may open connections at one instant. The first to do so gets
+// the first connection, whose messages have latencies of their own.
+func TestDialsOfOneInstantHaveTheOrderOfTheirOwners(t *testing.T) {
+	var first map[string]time.Duration
+	for range 50 { // the scheduler gets it right now and then
+		took := map[string]time.Duration{}
+		in(t, sim.Options{Seed: 1, Clients: 1, Groups: 1, LatencyMax: time.Millisecond}, func(ctx context.Context, w *sim.World) {
+			dial, addr, start := w.Dialer(w.Process("client-1")), w.Addresses(1)[0], time.Now()
+			var mu sync.Mutex
+			var dials sync.WaitGroup
+			for _, owner := range []string{"client-1/3", "client-1/1", "client-1/2"} {
+				dials.Go(func() {
+					defer goroutines.Mark(owner)()
+					_, err := dial(ctx, "tcp", addr)
+					must.Succeed(t, err)
+					mu.Lock()
+					defer mu.Unlock()
+					took[owner] = time.Since(start)
+				})
+			}
+			dials.Wait()
+		})
+		if first == nil {
+			first = took
+		}
+		if !maps.Equal(took, first) {
+			t.Fatalf("the dials took %v, and before %v", took, first)
 		}
 	}
 }
