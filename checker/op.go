@@ -36,6 +36,12 @@ func (o *op) followsUnclearRelease() bool {
 	return r != nil && r.f == history.Release && r.unclear()
 }
 
+// followsUnclearAcquire reports whether the owner had no answer to its acquire before.
+func (o *op) followsUnclearAcquire() bool {
+	before := o.own.ops.last(o.inv-1, isAcquire)
+	return before != nil && before.unclear()
+}
+
 func (o *op) granted() bool { return o.f == history.Acquire && o.kind == history.OK }
 
 func (o *op) failed(class string) bool { return o.kind == history.Fail && o.res.Error == class }

@@ -283,7 +283,7 @@ func (j errorsJudge) judgeDeniedRelease(o *op) Verdict {
 // judgeDeniedGrant finds an acquire that reported a busy lock although the servers had
 // granted it, or although there was no obstacle.
 func (j errorsJudge) judgeDeniedGrant(o *op) Verdict {
-	if before := o.own.ops.last(o.inv-1, isAcquire); j.claims.Fairness && before != nil && before.unclear() {
+	if j.claims.Fairness && o.followsUnclearAcquire() {
 		return Verdict{Outcome: OutcomeOK} // its place may still stand in the queue, and get the lock
 	}
 	type grant struct{ at, until int64 }

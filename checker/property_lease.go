@@ -62,8 +62,8 @@ func (t *trace) handedOn(k ownerLock, c *change) *op {
 	if !t.claims.Fairness {
 		return nil
 	}
-	before, others := o.own.ops.last(o.inv-1, isAcquire), t.accountOf(ownerLock{"", k.lock})
-	if before != nil && before.unclear() || others.anyHeld(o.inv+1, c.t, func(s *span) bool { return (s.holder != k.owner || s.from < o.inv) && s.from < c.t }) {
+	others := t.accountOf(ownerLock{"", k.lock})
+	if o.followsUnclearAcquire() || others.anyHeld(o.inv+1, c.t, func(s *span) bool { return (s.holder != k.owner || s.from < o.inv) && s.from < c.t }) {
 		return o
 	}
 	return nil // it did not wait
@@ -73,8 +73,7 @@ func (t *trace) handedOn(k ownerLock, c *change) *op {
 // an earlier acquire of the same owner. No answer had come to that one, and the servers
 // show one holder all the time.
 func (t *trace) handedToItself(c *change, o *op) *op {
-	before := o.own.ops.last(o.inv-1, isAcquire)
-	if c.Count != c.WasCount || c.TTL >= c.WasTTL || before == nil || !before.unclear() {
+	if c.Count != c.WasCount || c.TTL >= c.WasTTL || !o.followsUnclearAcquire() {
 		return nil
 	}
 	return o

@@ -8,12 +8,6 @@ import (
 	"github.com/holdfast-go/holdfast/faults"
 )
 
-// arrivals announces the messages that reach a client over one connection. A chunk
-// waits until the announcement is over.
-type arrivals struct {
-	seen faults.Arrivals
-}
-
 // publishes reports whether a chunk is a message for a client, or follows one that has not
 // left. Such a chunk leaves in a goroutine of its own, because its sender holds locks of the
 // server. It leaves in its turn, so after the faults of the request that published it, and
@@ -55,13 +49,13 @@ func (p *pipe) publish() {
 	}
 }
 
-// arrive passes an arrived chunk to the reader.
+// arrive announces an arrived chunk, and then passes it to the reader.
 func (p *pipe) arrive(c *stream.StreamChunk) {
 	if p.lost() {
 		return
 	}
 	if c != nil {
-		for _, m := range p.arrivals.seen.Arrived(c.Data) {
+		for _, m := range p.arrivals.Arrived(c.Data) {
 			p.tell(m)
 		}
 	}

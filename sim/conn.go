@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/Shopify/toxiproxy/v2/stream"
+
+	"github.com/holdfast-go/holdfast/faults"
 	"github.com/holdfast-go/holdfast/internal/goroutines"
 	"github.com/holdfast-go/holdfast/internal/traffic"
 )
@@ -37,7 +39,7 @@ func connect(l *link, n int, owner *Process, up, down *rand.Rand, from, to net.A
 	client.peer, server.peer = server, client
 	d.reader, u.reader = client, server
 	if l.announce != nil {
-		d.arrivals = new(arrivals)
+		d.arrivals = new(faults.Arrivals)
 	}
 	return client, server
 }

@@ -190,7 +190,7 @@ func (s *session) execute(args []string, in *bufio.Reader) bool {
 		w.announce(m)
 	}
 	if a := s.conn.out.arrivals; a != nil {
-		a.seen.Asked(cmd)
+		a.Asked(cmd)
 	}
 	if !n.isUp() { // a fault at this moment killed the server: no reply
 		return false

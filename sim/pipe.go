@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/Shopify/toxiproxy/v2/stream"
+	"github.com/holdfast-go/holdfast/faults"
 	"github.com/holdfast-go/holdfast/internal/traffic"
 )
 
@@ -23,7 +24,7 @@ type pipe struct {
 	reader  *pipeConn
 	flow    *flow // nil unless somebody watches
 
-	arrivals *arrivals // nil unless the world reports them
+	arrivals *faults.Arrivals // nil unless the world reports them
 
 	mu       sync.Mutex
 	line     []arrival // on their way, first to last
