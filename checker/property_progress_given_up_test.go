@@ -11,6 +11,12 @@ import (
 // none of these until a lock of the gallery left them.
 func TestGivenUp(t *testing.T) {
 	takesBack := leased(func(h *history.Header) { h.Claims.TakesBack = true })
+	acks := leased(func(h *history.Header) { h.Claims.Acks = 1 })
+	const replicasGone = `
+			0     c2 takes lease=5000
+			10    c2 gives
+			50    fault start 1 cut-replication n1r1
+			60    fault end 1 cut-replication n1r1`
 	// Client-1's acquire is cancelled after the server has granted it.
 	orphan := func(fault, until string) string {
 		return `
@@ -99,6 +105,16 @@ func TestGivenUp(t *testing.T) {
 			101   server n1 SET by=c1 holder=c1 ttl=5000
 			102   c1 fail err=no-acks
 			9000  end`, Progress, Violated, "", "ended at 0.102 s without a grant", "server log"},
+		{"a try gives the replicas time to confirm its grant", acks, replicasGone + `
+			2100  c1 acquire lease=5000 wait=0
+			2101  server n1 SET by=c1 holder=c1 ttl=5000
+			3200  server n1 DEL by=c1
+			3201  c1 fail err=no-acks`, Progress, OutcomeOK, "", "", ""},
+		{"a try waits for replicas with nothing to confirm", acks, replicasGone + `
+			2010  c2 takes lease=5000
+			2100  c1 acquire lease=5000 wait=0
+			3201  c1 fail err=busy
+			3300  c2 gives`, Progress, Violated, "", "returned 1.101 s late", ""},
 		{"waits for a caller that is gone", leased(nil), `
 			0     c2 acquire lease=5000; 1 ok count=1
 			10    c1 acquire lease=5000 wait=9000

@@ -64,7 +64,7 @@ type Client struct {
 // With a *redis.Client, or with the option, a cancelled context shows at the end of a try,
 // after the unlock timeout at the latest.
 func New(rdb redis.UniversalClient, opts ...Option) (*Client, error) {
-	if isNil(rdb) {
+	if v := reflect.ValueOf(rdb); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() { // or a typed nil pointer
 		return nil, errors.New("lock: no Redis client")
 	}
 	if _, ok := rdb.(*redis.Ring); ok {
@@ -83,6 +83,10 @@ func New(rdb redis.UniversalClient, opts ...Option) (*Client, error) {
 	cfg, err := newConfig(opts, readTimeout)
 	if err != nil {
 		return nil, err
+	}
+	_, connects := rdb.(connector)
+	if _, cluster := rdb.(*redis.ClusterClient); cfg.acks > 0 && !connects && !cluster {
+		return nil, fmt.Errorf("lock: replica acks need a connection of their own, which a %T does not give", rdb)
 	}
 	c := &Client{rdb: rdb, user: user, cfg: cfg, seed: orSeeded(cfg.rand).Uint64(), direct: direct, pool: pool}
 	c.states, c.calls, c.lines = make(map[stateKey]*state), make(map[string]*numbers), make(map[string]*line)
@@ -200,15 +204,6 @@ func awaitEnd(ctx context.Context, err error) {
 	if deadline, ok := ctx.Deadline(); timeout && ok && time.Until(deadline) < deadlineSlack {
 		<-ctx.Done()
 	}
-}
-
-// isNil reports whether there is no Redis client, also behind a typed nil pointer.
-func isNil(rdb redis.UniversalClient) bool {
-	if rdb == nil {
-		return true
-	}
-	v := reflect.ValueOf(rdb)
-	return v.Kind() == reflect.Pointer && v.IsNil()
 }
 
 // withDone returns a context that also ends when the client is closed.

@@ -18,6 +18,21 @@ import (
 	"github.com/holdfast-go/holdfast/lock"
 )
 
+// WAIT concerns the writes of one connection, which a client of a user's own may not give.
+func TestNew_refusesReplicaAcksWithoutAConnection(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		for rdb, ok := range map[redis.UniversalClient]bool{w.redis(): true, wrapped{w.redis()}: false} {
+			c, err := lock.New(rdb, lock.WithReplicaAcks(1, time.Millisecond))
+			if ok != (err == nil) || !ok && !strings.Contains(err.Error(), "lock_test.wrapped") {
+				t.Errorf("%T: %v", rdb, err)
+			}
+			if c != nil {
+				c.Close()
+			}
+		}
+	})
+}
+
 // The shards of a ring do not share subscriptions, so no waiter would be woken.
 func TestNew_refusesARing(t *testing.T) {
 	ring := redis.NewRing(&redis.RingOptions{})

@@ -343,6 +343,21 @@ func TestReplicaAcks(t *testing.T) {
 	})
 }
 
+// A server without a replica takes the whole time for a confirmation. A busy lock has nothing
+// to confirm, so the owner learns of that at once.
+func TestReplicaAcks_aBusyLockHasNothingToConfirm(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		must[lock.Grant](t)(w.client().NewLock("orders", "holder").TryLock(ctx))
+		start := time.Now()
+		_, err := w.client(lock.WithReplicaAcks(1, time.Second)).NewLock("orders", "a").TryLock(ctx)
+		wantErr(t, "a try", err, lock.ErrBusy)
+		if d := time.Since(start); d > 100*time.Millisecond || w.count("wait")+w.count("WAIT") > 0 {
+			t.Errorf("it took %v and asked the replicas", d)
+		}
+	})
+}
+
 // A server that cannot be reached, or that answers with an error, has not taken the lock.
 // The call returns that error as fast as any other command, and nothing has to be taken
 // back.

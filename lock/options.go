@@ -74,10 +74,10 @@ func newConfig(opts []Option, readTimeout time.Duration) (config, error) {
 func WithWatchdogTimeout(d time.Duration) Option { return func(c *config) { c.lease = d } }
 
 // WithReplicaAcks makes a grant count only if n replicas confirm it within timeout.
-// Otherwise the lock releases it and tries again while the call may wait, and then
-// returns [ErrAcks]. The timeout must be shorter than the read timeout of the Redis
-// client, and New refuses another one. This narrows the window in which a failover loses
-// the lock, but does not close it. The default is 0: no confirmation.
+// Otherwise the lock releases it and tries again while the call may wait, and then returns
+// [ErrAcks]. New refuses a timeout that is not below the read timeout of the Redis client,
+// and a client that has no Conn. This narrows the window in which a failover loses the
+// lock, but does not close it. The default is 0: no confirmation.
 func WithReplicaAcks(n int, timeout time.Duration) Option {
 	return func(c *config) { c.acks, c.acksTimeout = n, timeout }
 }

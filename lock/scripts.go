@@ -140,22 +140,21 @@ func (s *state) sendAcquire(ctx context.Context, r *request) (acquireReply, erro
 		if c.cfg.acks > 0 {
 			return c.acquireAndWait(ctx, script, keys, args, r)
 		}
-		process := func(_ redis.Pipeliner, cmd *redis.Cmd) { _ = c.rdb.Process(ctx, cmd) }
-		cmd := evaluate(ctx, c.rdb, script, keys, args, r, process)
+		cmd := evaluate(ctx, c.rdb, script, keys, args, r)
 		if !s.fair && len(keys) == 2 && isMigrating(cmd.Err()) {
-			cmd = evaluate(ctx, c.rdb, script, keys[:1], args, r, process)
+			cmd = evaluate(ctx, c.rdb, script, keys[:1], args, r)
 		}
 		return parseAcquire(cmd)
 	})
 }
 
-// evaluate runs a script, which it loads if the server does not have it. It makes the command
-// in a pipeline, and send sends that or the command alone.
-func evaluate(ctx context.Context, rdb redis.Cmdable, script *redis.Script, keys []string, args func(*write) []any, r *request, send func(redis.Pipeliner, *redis.Cmd)) *redis.Cmd {
+// evaluate runs a script, which it loads if the server does not have it. A pipeline only
+// makes the command, which then has the request as an argument before it is sent.
+func evaluate(ctx context.Context, rdb processor, script *redis.Script, keys []string, args func(*write) []any, r *request) *redis.Cmd {
 	one := func(eval func(context.Context, redis.Scripter, []string, ...any) *redis.Cmd) *redis.Cmd {
-		pipe, w := rdb.Pipeline(), &write{request: r}
-		w.cmd = eval(ctx, pipe, keys, args(w)...)
-		send(pipe, w.cmd)
+		w := &write{request: r}
+		w.cmd = eval(ctx, rdb.Pipeline(), keys, args(w)...)
+		_ = rdb.Process(ctx, w.cmd) // the command has the error
 		return w.answered()
 	}
 	cmd := one(script.EvalSha)
@@ -165,15 +164,26 @@ func evaluate(ctx context.Context, rdb redis.Cmdable, script *redis.Script, keys
 	return cmd
 }
 
+// processor is a Redis client, or one of its connections.
+type processor interface {
+	Pipeline() redis.Pipeliner
+	Process(ctx context.Context, cmd redis.Cmder) error
+}
+
 // isMigrating reports whether the slot of the lock migrates. Until it has, no server takes a
 // script with a key that is not there. A script of the lock alone is executed.
 func isMigrating(err error) bool { return redis.HasErrorPrefix(err, "TRYAGAIN") }
 
 func isNoScript(err error) bool { return redis.HasErrorPrefix(err, "NOSCRIPT") }
 
-// acquireAndWait sends the script and WAIT over one connection, whose writes WAIT concerns.
+// connector is a Redis client that gives one of its connections away for a while.
+type connector interface{ Conn() *redis.Conn }
+
+// acquireAndWait sends the script and, after a grant, WAIT over the same connection, whose
+// writes WAIT concerns. A busy lock has nothing to confirm, and a server without a replica
+// would take the whole time for that.
 func (c *Client) acquireAndWait(ctx context.Context, script *redis.Script, keys []string, args func(*write) []any, r *request) (acquireReply, error) {
-	node := redis.Cmdable(c.rdb)
+	node, _ := c.rdb.(connector)
 	cluster, ok := c.rdb.(*redis.ClusterClient)
 	if ok { // WAIT has no key: left to itself it would go to any node.
 		master, err := cluster.MasterForKey(ctx, keys[0])
@@ -182,14 +192,14 @@ func (c *Client) acquireAndWait(ctx context.Context, script *redis.Script, keys 
 		}
 		node = master
 	}
-	var wait *redis.Cmd
-	reply, err := parseAcquire(evaluate(ctx, node, script, keys, args, r, func(pipe redis.Pipeliner, _ *redis.Cmd) {
-		wait = pipe.Do(ctx, "wait", c.cfg.acks, millis(c.cfg.acksTimeout))
-		_, _ = pipe.Exec(ctx) // each command has its own error
-	}))
+	conn := node.Conn()
+	defer conn.Close()
+	reply, err := parseAcquire(evaluate(ctx, conn, script, keys, args, r))
 	switch {
 	case err == nil && reply.kind == replyGranted:
-		reply.acked, err = wait.Int()
+		var acked int64
+		acked, err = conn.Wait(ctx, c.cfg.acks, c.cfg.acksTimeout).Result()
+		reply.acked = int(acked)
 	case ok && redis.HasErrorPrefix(err, "MOVED"): // the client of one node follows no redirection, but the next try does
 		cluster.ReloadState(ctx)
 	}
