@@ -42,12 +42,12 @@ func (j linearizableJudge) excuseViolation(lock string, ops []linear.Op, v Verdi
 func (t *trace) forgiveOps(lock string, ops []linear.Op, apart bool) (forgiven []linear.Op, why string) {
 	f := forgiving{trace: t, ops: slices.Clone(ops), place: make(map[int64]int, len(ops)), apart: apart}
 	unwatched := len(t.changes) == 0
-	revived := map[int64]bool{} // refusals for a hold that had been released
+	revived := map[int64]bool{} // refusals for a hold that no owner had any more
 	for i := range f.ops {
 		p := &f.ops[i]
 		f.place[p.ID] = i
 		if p.Kind == linear.FoundBusy {
-			revived[p.ID] = f.addReason(t.whyRevived(t.op(p.ID)))
+			revived[p.ID] = f.addReason(cmp.Or(t.whyRevived(t.op(p.ID)), t.whyKeptByTheGone(t.op(p.ID))))
 		}
 		f.forgiveAnswer(p, t.whyForgotten)
 		if (p.Kind == linear.GotLock || p.Kind == linear.MaybeGot) && !p.Renewed {

@@ -148,3 +148,39 @@ func (t *trace) whyRequestForgotten(k ownerLock, c *change) string {
 	}
 	return ""
 }
+
+// whyLeftBehind returns the reason why a server carried out a request of a client that was
+// gone, or handed the lock to a place that such a request had taken, or "". A fault kept it
+// back since before the client died or closed its lock, so nobody could take it back.
+func (t *trace) whyLeftBehind(k ownerLock, c *change) string {
+	client := t.client[k.owner]
+	gone := min(t.closing.at(client), t.crashed.at(client))
+	last := t.accountOf(k).ops.last(gone, isAcquire)
+	if gone >= c.t || last == nil || !c.grants() {
+		return ""
+	}
+	lasts := t.allow.underway
+	if t.handsOver(c) {
+		lasts = plus(lasts, t.leaseOf(last))
+	}
+	for _, f := range t.faults {
+		if f.from <= gone && f.to >= gone && f.to <= c.t && c.t <= plus(f.to, lasts) && f.holdsMessages() && !f.sparesRequests() && f.touchesLink(client, c.group) {
+			return fmt.Sprintf("a fault kept a request of %s back until %s, and %s was gone since %s", k.owner, at(f.to), client, at(gone))
+		}
+	}
+	return ""
+}
+
+// whyKeptByTheGone returns the reason why a refusal may be right although no owner had the
+// lock, or "". A request of a client that was gone had it; see whyLeftBehind.
+func (t *trace) whyKeptByTheGone(refused *op) string {
+	for s := range t.accountOf(ownerLock{"", refused.lock}).heldAt(refused.inv, refused.ret) {
+		k := ownerLock{s.holder, refused.lock}
+		for _, c := range t.accountOf(k).changes.between(s.from, s.from) {
+			if why := t.whyLeftBehind(k, c); why != "" {
+				return why
+			}
+		}
+	}
+	return ""
+}

@@ -166,3 +166,38 @@ func TestTheGrantIsTheLastOne(t *testing.T) {
 		}
 	}
 }
+
+// A fault keeps a request back until its client is gone. Nobody takes back what the server
+// then grants, or a place in a queue that gets the lock. A client that is there does.
+func TestTheClientIsGone(t *testing.T) {
+	alone := leased(func(h *history.Header) { h.Claims.TakesBack = true })
+	fair := leased(func(h *history.Header) { h.Claims.Fairness, h.Claims.TakesBack = true, true })
+	const before = `
+		0    c1 takes lease=1000
+		10   fault start 1 hold-request c1 n1
+		20   c1 closed
+		1001 server n1 cause=expiry
+		2000 fault end 1 hold-request c1 n1
+		`
+	const granted = before + "2001 server n1 EVAL by=c1 holder=c1 ttl=1000\n"
+	const handed = before + `
+		2010 c3 takes lease=1000
+		2050 c3 release
+		2051 server n1 EVAL by=c3 holder=c1 ttl=600
+		2052 c3 ok
+		`
+	const refused = `
+		2100 c2 acquire lease=1000 wait=0
+		2102 c2 fail err=busy
+		3900 server n1 cause=expiry
+		4000 c2 takes lease=1000`
+	for line, tt := range map[string]struct {
+		lock    history.Header
+		witness string
+	}{"the lock is busy": {alone, granted + refused}, "the lock was handed to its place": {fair, handed + refused}} {
+		counter := strings.Replace(tt.witness, "20   c1 closed", "", 1)
+		t.Run(line, func(t *testing.T) {
+			wantExcused(t, verdictOn(t, Linearizable, tt.lock, tt.witness), "client-1 was gone since 0.020 s", verdictOn(t, Linearizable, tt.lock, counter))
+		})
+	}
+}

@@ -72,10 +72,11 @@ func (c *thread) notePanic() {
 	}
 }
 
-// turnTo selects the lock of a critical section, in turn.
+// turnTo selects the lock of a critical section, in turn. The owners of a client begin with
+// different ones, so that it has to do with all of them at once.
 func (c *thread) turnTo(hold int) {
 	names := c.work.Names()
-	c.lock = names[hold%len(names)]
+	c.lock = names[(hold+c.number-1)%len(names)]
 	c.stock = c.stocks[c.lock]
 	c.face(c.home)
 }

@@ -162,8 +162,10 @@ func (b *builder) forbids(x, y cell) string {
 			return "nobody goes on after it"
 		case b.is(x, "end", "a shutdown") && b.features[y.feature].name == "owners" && y.value > 0:
 			return "a shutdown releases the holds of all owners"
-		case b.is(x, "rival", "nobody") && b.features[y.feature].name == "wait of a rival" && y.value > 0:
+		case b.is(x, "rival", "nobody") && (b.features[y.feature].name == "wait of a rival" || b.features[y.feature].name == "arrival of a rival") && y.value > 0:
 			return "there is no rival"
+		case b.is(x, "looks of a waiter", "too rare to replace a message") && b.endsSilently(y):
+			return "no message tells of the end of a lease, and a fault may delay one"
 		case b.is(x, "lease", "explicit") && b.op(y) == "background":
 			return "nothing renews an explicit lease"
 		case b.is(x, "work", "short") && b.op(y) == "background":
@@ -175,6 +177,11 @@ func (b *builder) forbids(x, y cell) string {
 	return ""
 }
 
+// endsSilently reports whether a hold may end without a release that is heard at once.
+func (b *builder) endsSilently(c cell) bool {
+	return b.features[c.feature].name == "fault" && c.value > 0 || b.is(c, "end", "a crash") || b.is(c, "end", "a close") || b.is(c, "work", "past the lease")
+}
+
 // op is the operation that the fault of a cell meets, or "".
 func (b *builder) op(c cell) string { return b.features[c.feature].values[c.value].op }
 
@@ -182,18 +189,26 @@ func (b *builder) op(c cell) string { return b.features[c.feature].values[c.valu
 // takes 50; more than a few save hardly a row here.
 const candidates = 8
 
-// next is the best of some new rows.
+// next is the best of some new rows. The first ones have no fault, until they have all pairs
+// of work: after a fault, the judges excuse more.
 func (b *builder) next() row {
+	given, pairs := []cell(nil), b.pairs()
+	isOpen := func(p pair) bool { return b.open[p] }
+	if last := len(b.features) - 1; b.features[last].name == "fault" {
+		works := slices.DeleteFunc(slices.Clone(pairs), func(p pair) bool { return p[1].feature == last })
+		if slices.ContainsFunc(works, isOpen) {
+			given, pairs = []cell{{last, 0}}, works
+		}
+	}
 	var best row
 	most := -1
 	for range candidates {
-		if r := b.candidate(nil); b.gain(r) > most {
+		if r := b.candidate(given); b.gain(r) > most {
 			best, most = r, b.gain(r)
 		}
 	}
 	if most == 0 && len(b.open) > 0 { // what is left is not with the values that gain most
-		all := b.pairs()
-		return b.candidate(all[slices.IndexFunc(all, func(p pair) bool { return b.open[p] })][:])
+		return b.candidate(append(pairs[slices.IndexFunc(pairs, isOpen)][:], given...))
 	}
 	return best
 }

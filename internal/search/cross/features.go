@@ -31,6 +31,8 @@ const (
 	patient = 21700 * ms
 	brief   = 130 * ms
 	rare    = 1900 * ms
+	late    = 3100 * ms // the lease of a rival outlasts a first one of work past the lease
+	prompt  = 310 * ms  // much longer than a message, and shorter than most polls
 )
 
 // feature is a feature of a workload with its values, the plainest first.
@@ -138,6 +140,10 @@ var work = []feature{
 			search.Override(s, "client-3", func(o *scenarios.Override) { o.Wait, o.Holds = new(0*ms), new(25) })
 		}},
 	}},
+	{"arrival of a rival", []value{
+		{name: "soon", put: plain},
+		{name: "late in a lease", put: func(s *scenarios.Scenario) { s.Workload.Stagger = late }},
+	}},
 	{"wait of a rival", []value{
 		{name: "long", put: plain},
 		{name: "none", put: func(s *scenarios.Scenario) { rivals(s, func(o *scenarios.Override) { o.Wait = new(0 * ms) }) }},
@@ -146,6 +152,8 @@ var work = []feature{
 	{"looks of a waiter", []value{
 		{name: "the lock's own", put: plain},
 		{name: "rare", can: func(l *locks.Lock) bool { return l.Claims.Waits }, put: func(s *scenarios.Scenario) { s.Workload.Poll = rare }},
+		{name: "too rare to replace a message", can: func(l *locks.Lock) bool { return l.Claims.Messages },
+			put: func(s *scenarios.Scenario) { s.Workload.Poll, s.Workload.Handoff = rare, prompt }},
 	}},
 }
 
