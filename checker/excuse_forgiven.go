@@ -53,7 +53,7 @@ func (t *trace) forgiveOps(lock string, ops []linear.Op, apart bool) (forgiven [
 		if (p.Kind == linear.GotLock || p.Kind == linear.MaybeGot) && !p.Renewed {
 			if kept, how := t.keptByClock(t.op(p.ID)); kept > p.Lease {
 				f.addReason(how)
-				p.Lease = kept
+				p.Asked, p.Lease = p.Asked-(kept-p.Lease), kept // the owner still ends it by its own clock
 			}
 		}
 		if unwatched && (p.Kind == linear.GotLock || p.Kind == linear.MaybeGot) {

@@ -307,13 +307,15 @@ func (t *trace) extendedUntil(o *op) (until int64) {
 
 // gaveBackWithin reports whether the servers saw an acquire's client take the lock for its
 // owner, and the hold end again, during the acquire. If the end was not its client's doing,
-// the acquire has failed, or took the lock once more.
+// the acquire has failed, or took the lock once more. One that never heard of the hold may
+// take it for a new lease before the end.
 func (j linearizableJudge) gaveBackWithin(o *op) bool {
 	took, ended := false, false
 	for _, c := range o.own.changes.between(o.inv, o.ret) {
 		mine := j.commandOf(c, o)
 		takes := mine && c.holder == o.owner && c.grants()
-		if c.was == o.owner && c.ends() && mine || ended && takes {
+		again := ended && takes || took && mine && c.holder == o.owner && c.raises() && c.Count <= c.WasCount
+		if c.was == o.owner && c.ends() && mine || again {
 			return true
 		}
 		took = took || takes

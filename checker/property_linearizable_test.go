@@ -28,6 +28,14 @@ func TestLinearizable(t *testing.T) {
 			1030 server n1 SET by=c2 holder=c2 ttl=1000
 			1031 c2 ok count=1
 			1040 c2 gives`, Linearizable, OutcomeOK, "", "", "server log"},
+		{"granted unheard, and granted for a new lease within an acquire", leased(nil), `
+			0    c2 acquire lease=1000 wait=2000
+			1    server n1 SET by=c2 holder=c2 ttl=1000
+			100  c1 acquire lease=1000; 101 fail err=busy
+			900  server n1 SET by=c2 holder=c2 ttl=1000
+			901  c2 ok count=1
+			1200 c1 acquire lease=1000; 1201 fail err=busy
+			1800 c2 gives`, Linearizable, OutcomeOK, "", "", "server log"},
 		{"refused by nobody", leased(nil), `
 			0  c1 acquire lease=1000; 2 ok count=1
 			10 c1 release; 11 ok

@@ -379,7 +379,7 @@ var outsiders = []struct {
 		{"servicestack-215", "linearizable", "late-take-over", ""},
 	}},
 	{registryLock, []mistake{
-		{"spring-integration-11146", "progress", "two-locks", ""},
+		{"spring-integration-11146", "linearizable", "two-locks", ""},
 		{"spring-integration-11049", "count", "cancelled-release", ""},
 	}},
 	{majorityLock, []mistake{
