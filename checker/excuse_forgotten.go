@@ -149,9 +149,9 @@ func (t *trace) whyRequestForgotten(k ownerLock, c *change) string {
 	return ""
 }
 
-// whyLeftBehind returns the reason why a server carried out a request of a client that was
-// gone, or handed the lock to a place that such a request had taken, or "". A fault kept it
-// back since before the client died or closed its lock, so nobody could take it back.
+// whyLeftBehind returns the reason why a server granted the lock to a client that was gone,
+// or "". A fault kept a request back since before the client died or closed its lock. The
+// request took the lock, or a place that got it. No other client could take it back.
 func (t *trace) whyLeftBehind(k ownerLock, c *change) string {
 	client := t.client[k.owner]
 	gone := min(t.closing.at(client), t.crashed.at(client))

@@ -167,8 +167,8 @@ func TestTheGrantIsTheLastOne(t *testing.T) {
 	}
 }
 
-// A fault keeps a request back until its client is gone. Nobody takes back what the server
-// then grants, or a place in a queue that gets the lock. A client that is there does.
+// A fault keeps a request back until its client is gone. No other client takes back what the
+// server then grants, or a place in a queue that gets the lock. A client that is there does.
 func TestTheClientIsGone(t *testing.T) {
 	alone := leased(func(h *history.Header) { h.Claims.TakesBack = true })
 	fair := leased(func(h *history.Header) { h.Claims.Fairness, h.Claims.TakesBack = true, true })

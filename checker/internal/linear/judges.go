@@ -81,7 +81,7 @@ func (j *Judges) Decide(ops []Op, r Rules) (Decision, *DisagreementError) {
 	}
 	patience := j.left() / 2 // the rest is for the next decision
 	if d.Outcome == OutcomeOK {
-		patience = min(patience, confirmBudget)
+		patience, r.confirms = min(patience, confirmBudget), true
 	}
 	switch p := j.porcupine(look, r, patience); {
 	case p == Violated && d.Outcome == OutcomeOK:
@@ -129,6 +129,7 @@ func (j *Judges) confirmIllegal(d Decision, ops []Op, r Rules) (Decision, *Disag
 		}
 	}
 	few := causeSlice(look, r, cause, j.byFast)
+	r.confirms = true
 	switch p := j.porcupine(few, r, confirmBudget); {
 	case p == OutcomeOK:
 		return d, j.dispute(few, r, d, p)

@@ -61,6 +61,8 @@ type Rules struct {
 	Slack  int64
 	Margin int64   // the time before the end of its lease at which a lock declares to call a hold lost
 	Owners *Roster // for words only; nil for numbers
+
+	confirms bool // porcupine: the fast judge has decided
 }
 
 // Times of the model stay far from overflow.

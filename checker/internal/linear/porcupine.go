@@ -28,13 +28,21 @@ const porcupineOps = 20_000
 // porcupineMemory is about how many bytes porcupine may remember.
 const porcupineMemory = 256 << 20
 
+// confirmMemory is the same for a lock with room that the fast judge has decided. Such a
+// lock has many states, so what takes more would take the whole of confirmBudget.
+const confirmMemory = 8 << 20
+
 // frugalPorcupine is Porcupine in bounded memory: it says Unknown when that
 // is spent, and of more than porcupineOps operations.
 func frugalPorcupine(ops []Op, r Rules, budget time.Duration) Outcome {
 	if len(ops) > porcupineOps {
 		return Unknown
 	}
-	return porcupineWithin(ops, r, budget, newMemory(len(ops)))
+	m := newMemory(len(ops))
+	if r.confirms && r.Capacity > 1 {
+		m.left = confirmMemory
+	}
+	return porcupineWithin(ops, r, budget, m)
 }
 
 func porcupineWithin(ops []Op, r Rules, budget time.Duration, m *memory) Outcome {
