@@ -48,7 +48,7 @@ func inCluster(t *testing.T, f func(t *testing.T, k *cluster)) {
 	t.Helper()
 	inBubble(t, func(t *testing.T, w *world) {
 		k := &cluster{nodes: [2]*world{w, newWorld(t)}}
-		defer k.nodes[1].server.Close()
+		defer k.nodes[1].close()
 		k.first.Store(8192)
 		for i, w := range k.nodes {
 			k.subs[i] = make(map[string][]*server.Peer)

@@ -31,7 +31,7 @@ func inBubbles(t *testing.T, n int, f func(t *testing.T, s *servers)) {
 			s.worlds = append(s.worlds, newWorld(t))
 		}
 		for _, w := range s.worlds {
-			defer w.server.Close()
+			defer w.close()
 			c := w.clientOn(w.redis(noRetries), lock.WithFencing())
 			must[bool](t)(c.NewLock("orders", "nobody").IsLocked(t.Context())) // it has a connection
 			s.clients = append(s.clients, c)

@@ -78,7 +78,7 @@ func TestLost_membersLastUntilTheirLeases(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		ctx := t.Context()
 		other := newWorld(t)
-		defer other.server.Close()
+		defer other.close()
 		b := other.client(lock.WithWatchdogTimeout(24 * time.Second))
 		group := lock.NewMultiLock(lock.GroupOptions{}, lock.Member{Client: w.client(), Name: "orders"}, lock.Member{Client: b, Name: "stock"})
 		start := time.Now()

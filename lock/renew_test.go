@@ -257,7 +257,7 @@ func TestWatchdog_aHungNodeOfACluster(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		ctx := t.Context()
 		other := newWorld(t)
-		defer other.server.Close()
+		defer other.close()
 		rdb := twoNodes(t, w, other)
 		defer rdb.Close()
 		c := w.clientOn(rdb)
@@ -303,7 +303,7 @@ func (p *pipelines) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Pr
 func TestWatchdog_requestsToACluster(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		other := newWorld(t)
-		defer other.server.Close()
+		defer other.close()
 		rdb := twoNodes(t, w, other)
 		var sent pipelines
 		rdb.AddHook(&sent)

@@ -52,9 +52,16 @@ func inBubble(t *testing.T, f func(t *testing.T, w *world)) {
 	synctest.Test(t, func(t *testing.T) {
 		t.Cleanup(func() { time.Sleep(time.Second) }) // runs last: what is under way arrives
 		w := newWorld(t)
-		defer w.server.Close()
+		defer w.close()
 		f(t, w)
 	})
+}
+
+// close closes the server, after the end of what is under way at this instant: the Redis
+// client also dials in the background.
+func (w *world) close() {
+	synctest.Wait()
+	w.server.Close()
 }
 
 func newWorld(t *testing.T) *world {
