@@ -71,6 +71,7 @@ func (j *Judges) Decide(ops []Op, r Rules) (Decision, *DisagreementError) {
 		return j.alone(ops, r), nil
 	}
 	d := Decision{Ruling: j.Fast(ops, r, j.left()/4)}
+	r.confirms = d.Outcome != Unknown
 	if d.Outcome == Violated {
 		return j.confirmIllegal(d, ops, r)
 	}
@@ -81,7 +82,7 @@ func (j *Judges) Decide(ops []Op, r Rules) (Decision, *DisagreementError) {
 	}
 	patience := j.left() / 2 // the rest is for the next decision
 	if d.Outcome == OutcomeOK {
-		patience, r.confirms = min(patience, confirmBudget), true
+		patience = min(patience, confirmBudget)
 	}
 	switch p := j.porcupine(look, r, patience); {
 	case p == Violated && d.Outcome == OutcomeOK:
@@ -129,7 +130,6 @@ func (j *Judges) confirmIllegal(d Decision, ops []Op, r Rules) (Decision, *Disag
 		}
 	}
 	few := causeSlice(look, r, cause, j.byFast)
-	r.confirms = true
 	switch p := j.porcupine(few, r, confirmBudget); {
 	case p == OutcomeOK:
 		return d, j.dispute(few, r, d, p)

@@ -46,6 +46,8 @@ type builder struct {
 	lock     *locks.Lock
 	rng      *rand.Rand
 	features []feature
+	pairs    []pair        // all pairs of values, in order
+	works    []pair        // those without the feature of the fault, as long as they may be open
 	open     map[pair]bool // feasible, and in no row so far
 	left     map[cell]int  // the number of open pairs with a value
 	used     map[cell]int
@@ -88,8 +90,9 @@ func newArray(l *locks.Lock, seed uint64, features []feature, n int) Array {
 		f.values = slices.DeleteFunc(slices.Clone(f.values), func(v value) bool { return v.can != nil && !v.can(l) })
 		b.features = append(b.features, f)
 	}
+	b.enumeratePairs()
 	var a Array
-	for _, p := range b.pairs() {
+	for _, p := range b.pairs {
 		if why := b.forbids(p[0], p[1]); why != "" {
 			a.Infeasible = append(a.Infeasible, fmt.Sprintf("%s with %s: %s", b.name(p[0]), b.name(p[1]), why))
 			continue
@@ -116,7 +119,7 @@ func newArray(l *locks.Lock, seed uint64, features []feature, n int) Array {
 		}
 		a.Rows = append(a.Rows, s)
 	}
-	for _, p := range b.pairs() {
+	for _, p := range b.pairs {
 		if b.forbids(p[0], p[1]) == "" {
 			a.Pairs++
 			if !b.open[p] {
@@ -127,19 +130,20 @@ func newArray(l *locks.Lock, seed uint64, features []feature, n int) Array {
 	return a
 }
 
-// pairs are all pairs of values, in order.
-func (b *builder) pairs() []pair {
-	var all []pair
+// enumeratePairs lists all pairs of values, and those of work.
+func (b *builder) enumeratePairs() {
 	for i, f := range b.features {
 		for j := i + 1; j < len(b.features); j++ {
 			for v := range f.values {
 				for w := range b.features[j].values {
-					all = append(all, pair{{i, v}, {j, w}})
+					b.pairs = append(b.pairs, pair{{i, v}, {j, w}})
 				}
 			}
 		}
 	}
-	return all
+	if last := len(b.features) - 1; b.features[last].name == "fault" {
+		b.works = slices.DeleteFunc(slices.Clone(b.pairs), func(p pair) bool { return p[1].feature == last })
+	}
 }
 
 // name names a value.
@@ -192,13 +196,10 @@ const candidates = 8
 // next is the best of some new rows. The first ones have no fault, until they have all pairs
 // of work: after a fault, the judges excuse more.
 func (b *builder) next() row {
-	given, pairs := []cell(nil), b.pairs()
-	isOpen := func(p pair) bool { return b.open[p] }
-	if last := len(b.features) - 1; b.features[last].name == "fault" {
-		works := slices.DeleteFunc(slices.Clone(pairs), func(p pair) bool { return p[1].feature == last })
-		if slices.ContainsFunc(works, isOpen) {
-			given, pairs = []cell{{last, 0}}, works
-		}
+	given, pairs := []cell(nil), b.pairs
+	b.works = slices.DeleteFunc(b.works, func(p pair) bool { return !b.open[p] })
+	if len(b.works) > 0 {
+		given, pairs = []cell{{len(b.features) - 1, 0}}, b.works
 	}
 	var best row
 	most := -1
@@ -208,7 +209,8 @@ func (b *builder) next() row {
 		}
 	}
 	if most == 0 && len(b.open) > 0 { // what is left is not with the values that gain most
-		return b.candidate(append(pairs[slices.IndexFunc(pairs, isOpen)][:], given...))
+		first := slices.IndexFunc(pairs, func(p pair) bool { return b.open[p] })
+		return b.candidate(append(pairs[first][:], given...))
 	}
 	return best
 }
