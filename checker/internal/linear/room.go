@@ -1,7 +1,9 @@
 package linear
 
 import (
+	"encoding/binary"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -150,16 +152,15 @@ func (r *Rules) leave(out []room, s room, o *Op) []room {
 	return out
 }
 
-// key is equal for equal rooms alone.
-func (s room) key() string {
-	b := strconv.AppendInt(nil, s.now, 36)
+// appendKey appends what differs between different rooms alone.
+func (s room) appendKey(b []byte) []byte {
+	number := binary.BigEndian.AppendUint64
+	b = number(number(b, uint64(s.now)), uint64(len(s.holds)))
 	for _, h := range s.holds {
-		for _, n := range [...]int64{int64(h.owner), int64(h.weight), h.endLo, h.endHi, h.giveUp} {
-			b = strconv.AppendInt(append(b, ' '), n, 36)
-		}
-		b = strconv.AppendBool(append(b, ' '), h.renewed)
+		b = number(number(b, uint64(h.owner)<<32|uint64(h.weight)), uint64(h.endLo))
+		b = strconv.AppendBool(number(number(b, uint64(h.endHi)), uint64(h.giveUp)), h.renewed)
 	}
-	return string(b)
+	return b
 }
 
 // rooms are the rooms that a lock may be, each once.
@@ -169,16 +170,14 @@ type rooms struct {
 }
 
 func roomsOf(all []room) rooms {
-	byKey := map[string]room{}
+	byKey := make(map[string]room, len(all))
+	var b []byte
 	for _, s := range all {
-		byKey[s.key()] = s
+		b = s.appendKey(b[:0])
+		byKey[string(b)] = s
 	}
-	keys := make([]string, 0, len(byKey))
-	for k := range byKey {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	x := rooms{key: strings.Join(keys, "|")}
+	keys := slices.Sorted(maps.Keys(byKey))
+	x := rooms{key: strings.Join(keys, "")}
 	for _, k := range keys {
 		x.all = append(x.all, byKey[k])
 	}

@@ -2,8 +2,8 @@ package linear
 
 import (
 	"cmp"
+	"encoding/binary"
 	"slices"
-	"strconv"
 	"time"
 )
 
@@ -82,14 +82,23 @@ type scene struct {
 	room room
 }
 
-func (p scene) key() string { return strconv.FormatUint(p.done, 36) + " " + p.room.key() }
-
 type roomSearch struct {
 	rules   Rules
 	few     bool // keeps fewScenes at each return
 	dropped bool // scenes, because they were more
 	slots   [mostOpen]*Op
 	scenes  []scene // after the events so far
+	key     []byte
+}
+
+// isNew adds a scene to those that were met, unless it is one of them.
+func (s *roomSearch) isNew(p scene, met map[string]bool) bool {
+	s.key = p.room.appendKey(binary.BigEndian.AppendUint64(s.key[:0], p.done))
+	if met[string(s.key)] {
+		return false
+	}
+	met[string(s.key)] = true
+	return true
 }
 
 func (s *roomSearch) open(o *Op) bool {
@@ -114,8 +123,7 @@ func (s *roomSearch) finish(o *Op, deadline time.Time) bool {
 		todo = todo[1:]
 		if p.done&bit != 0 {
 			p.done &^= bit
-			if k := p.key(); !kept[k] {
-				kept[k] = true
+			if s.isNew(p, kept) {
 				out = append(out, p)
 			}
 			if s.few && len(out) == fewScenes {
@@ -145,9 +153,7 @@ func (s *roomSearch) finish(o *Op, deadline time.Time) bool {
 				if x.Return == Forever && slices.Equal(to.holds, p.room.holds) {
 					continue // it can have no effect later as well
 				}
-				q := s.refuse(scene{p.done | 1<<j, to})
-				if k := q.key(); !seen[k] {
-					seen[k] = true
+				if q := s.refuse(scene{p.done | 1<<j, to}); s.isNew(q, seen) {
 					todo = append(todo, q)
 				}
 			}
