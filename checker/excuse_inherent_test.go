@@ -76,6 +76,9 @@ func TestInherent(t *testing.T) {
 		3020 fault end 1 partition c3 n1
 		`
 	const askedAgainLate = "4200 c1 acquire wait=100\n4300 c1 info err=unknown\n4500 fault end 1 partition c1 n1\n4501 server n1 SET by=c1 holder=c1 ttl=-1\n9000 end keys=stock"
+	const heldForEver = "0 c1 acquire\n1 server n1 SET by=c1 holder=c1 ttl=-1\n2 c1 ok count=1\n3 fault start 1 hold-reply c1 n1\n"
+	const lateRelease = "10 c1 release\n2000 c2 acquire wait=9000\n"
+	const releasedLate = "5010 server n1 DEL by=c1\n5011 c1 ok\n5012 server n1 SET by=c2 holder=c2 ttl=-1\n5013 c2 ok count=1\n5014 c2 release\n5015 server n1 DEL by=c2\n5016 c2 ok"
 	const keptOnSlowClock = `
 		0    c1 acquire lease=1000
 		2    c1 ok count=1
@@ -590,6 +593,9 @@ func TestInherent(t *testing.T) {
 		{"without a lease a late request holds for ever, though its owner has asked again", Cleanup, forever,
 			"0 fault start 1 partition c1 n1\n1 c1 acquire wait=100\n101 c1 info err=unknown\n" + askedAgainLate, "the acquire of client-1/1 ended at 0.101 s without a grant",
 			forever, "0 fault start 1 partition c1 n1\n" + askedAgainLate},
+		{"without a lease a release that waits for answers keeps the lock", Progress, forever,
+			heldForEver + lateRelease + "5000 fault end 1 hold-reply c1 n1\n" + releasedLate, "a fault held up the release of client-1/1",
+			forever, heldForEver + "5 fault end 1 hold-reply c1 n1\n" + lateRelease + releasedLate},
 		{"a release of unknown outcome, and a lease on a slow clock", Linearizable, slowOnce,
 			keptOnSlowClock + "1500 c1 acquire lease=1000\n1501 c1 fail err=busy", "a fault moved the clock of a server at 0.010 s",
 			slowOnce, keptOnSlowClock + "2500 c1 acquire lease=1000\n2501 c1 fail err=busy"},

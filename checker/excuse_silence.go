@@ -47,10 +47,10 @@ func (t *trace) whySilenceInherent(lock string, from, by int64) string {
 
 // outOfReach is the part of a time in which faults kept an operation's client from the
 // servers. One that was not over when the operation returned kept back a request at most,
-// and the client got through with another.
+// and the client got through with another. Of one that loses notices too, new connections work.
 func (t *trace) outOfReach(o *op, from, to int64) int64 {
 	return t.overlap(from, to, t.allow.healing, func(f *faultSpan) bool {
-		return f.touchesClient(o.client) && (f.holdsMessages() || f.StopsProcess) && f.to <= o.ret
+		return f.touchesClient(o.client) && f.to <= o.ret && (f.holdsMessages() || f.LosesReplies && !f.LosesNotices || f.StopsProcess)
 	})
 }
 

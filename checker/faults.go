@@ -275,9 +275,10 @@ func disturbs(client string) func(*faultSpan) bool {
 // onlyStops reports whether a fault stops a process for a while, and does nothing else.
 func (s *faultSpan) onlyStops() bool { return s.only(history.Traits{StopsProcess: true}) }
 
-// sparesRequests reports whether a fault disturbs messages to subscribers at most.
+// sparesRequests reports whether a fault disturbs messages to subscribers at most, or ends
+// the call of one owner.
 func (s *faultSpan) sparesRequests() bool {
-	return s.only(history.Traits{LosesNotices: s.LosesNotices, HoldsSubscriptions: s.HoldsSubscriptions})
+	return s.only(history.Traits{LosesNotices: s.LosesNotices, HoldsSubscriptions: s.HoldsSubscriptions, Cancels: s.Cancels})
 }
 
 // sparesRenewals reports whether a fault blocks no renewal: it costs a client at

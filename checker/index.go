@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"cmp"
 	"iter"
 	"slices"
 
@@ -258,9 +259,7 @@ func (x *index) mayBeClosing(client string, when int64) bool {
 // has that name, else the only lock.
 func (x *index) lockOfEvent(e *history.Event) string {
 	name := e.Lock
-	if name == "" {
-		name = e.Server.Key
-	}
+	name = cmp.Or(name, e.Server.Key)
 	if x.byLock[name] != nil {
 		return name
 	}

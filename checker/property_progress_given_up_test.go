@@ -122,6 +122,16 @@ func TestGivenUp(t *testing.T) {
 			2000  c2 release; 2001 ok
 			2002  c1 ok count=1
 			2003  c1 release; 2004 ok`, Progress, Violated, "", "was cancelled at 0.100 s; it went on for 1.902 s", ""},
+		{"sleeps beside an owner whose caller is gone", leased(func(h *history.Header) { h.Claims.Handoff = 300 * millisecond }), `
+			0     c2 takes lease=5000
+			10    c1.2 acquire lease=5000 wait=9000
+			20    c1 acquire lease=5000 wait=9000
+			100   fault start 1 cancel c1
+			101   c1 fail err=canceled
+			2000  c2 gives
+			3000  server n1 EVAL by=c1 holder=c1.2 ttl=5000
+			3001  c1.2 ok count=1
+			3002  c1.2 release; 3003 ok`, Progress, Violated, "", "slept on a free lock from 2.001 s to 3.000 s", "server log"},
 		{"heeds its caller", leased(nil), `
 			0     c2 acquire lease=5000; 1 ok count=1
 			10    c1 acquire lease=5000 wait=9000

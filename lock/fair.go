@@ -1,6 +1,7 @@
 package lock
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"slices"
@@ -121,9 +122,7 @@ type handOff struct {
 
 // looked records a request that keeps the place. The caller holds mu.
 func (p *place) looked(serial uint64) {
-	if p.first == 0 {
-		p.first = serial
-	}
+	p.first = cmp.Or(p.first, serial)
 	copy(p.looks[1:], p.looks[:])
 	p.looks[0] = look{serial, time.Now()}
 }

@@ -1,6 +1,7 @@
 package lock
 
 import (
+	"cmp"
 	"crypto/rand"
 	"fmt"
 	mathrand "math/rand/v2"
@@ -60,9 +61,7 @@ func newConfig(opts []Option, readTimeout time.Duration) (config, error) {
 		}
 	}
 	c.observer = c.observer.complete()
-	if c.id == "" {
-		c.id = rand.Text()
-	}
+	c.id = cmp.Or(c.id, rand.Text())
 	if strings.Contains(c.id, ":") {
 		return c, fmt.Errorf("lock: the id %q has a colon, which ends the id in the field of an owner", c.id)
 	}

@@ -326,9 +326,7 @@ func (h *holding) end(cause error) (after func()) {
 func (s *state) onEnd(cur *holding, f func(cause error)) (remove func(), cause error) {
 	s.c.mu.Lock()
 	defer s.c.mu.Unlock()
-	if cur == nil {
-		cur = s.cur
-	}
+	cur = cmp.Or(cur, s.cur)
 	switch {
 	case cur == nil:
 		return nil, ErrNotHeld

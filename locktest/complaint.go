@@ -1,8 +1,10 @@
 package locktest
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -85,9 +87,18 @@ type wrongLine struct {
 	what, reason string
 }
 
+// wrongLines has violations as they began, because the cause comes before its consequences.
 func wrongLines(run results.Run) []wrongLine {
 	var lines []wrongLine
-	for _, p := range unexpected(run) {
+	all := unexpected(run)
+	began := func(p checker.Property) float64 {
+		if v := run.Verdicts[p]; v.Outcome == checker.Violated {
+			return v.AtMS
+		}
+		return math.Inf(1)
+	}
+	slices.SortStableFunc(all, func(a, b checker.Property) int { return cmp.Compare(began(a), began(b)) })
+	for _, p := range all {
 		v := run.Verdicts[p]
 		what := string(v.Outcome)
 		if v.Class != "" {

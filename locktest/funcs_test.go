@@ -109,6 +109,20 @@ func TestEachReasonIsToldOnce(t *testing.T) {
 	}
 }
 
+// A violation that began earlier may be the cause of the others.
+func TestTheCauseIsToldFirst(t *testing.T) {
+	run := results.Run{Verdicts: map[checker.Property]checker.Verdict{
+		checker.Exclusion: {Outcome: checker.Violated, Reason: "two hold it", AtMS: 14.4},
+		checker.Ownership: {Outcome: checker.Violated, Reason: "one deleted it", AtMS: 13.6},
+		checker.Cleanup:   {Outcome: checker.Unknown, Reason: "no server log"},
+	}, Expected: map[checker.Property]checker.Outcome{checker.Exclusion: checker.OutcomeOK, checker.Ownership: checker.OutcomeOK, checker.Cleanup: checker.OutcomeOK}}
+	for i, want := range []string{"one deleted it", "two hold it", "no server log"} {
+		if lines := wrongLines(run); len(lines) != 3 || lines[i].reason != want {
+			t.Errorf("line %d of %+v is not %q", i, lines, want)
+		}
+	}
+}
+
 // The logs of a library are taken while a run is played, and go where they went before
 // when that is over.
 func TestLogsAreCaptured(t *testing.T) {

@@ -22,6 +22,7 @@
 package locktest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -201,9 +202,7 @@ func (l Lock) description() locks.Description {
 	if l.Drift != (Drift{}) {
 		d.Drift = &locks.Drift{Rate: l.Drift.Rate, ConstNS: int64(l.Drift.Const)}
 	}
-	if d.Name == "" {
-		d.Name = "mine"
-	}
+	d.Name = cmp.Or(d.Name, "mine")
 	if d.RenewEvery == 0 && l.Claims.Renewal {
 		d.RenewEvery = 0.34
 	}

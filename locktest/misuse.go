@@ -31,9 +31,7 @@ type misuse struct {
 func (m *misuse) note(why string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.why == "" {
-		m.why = why
-	}
+	m.why = cmp.Or(m.why, why)
 }
 
 // take returns the mistake, and forgets it; "" for none.

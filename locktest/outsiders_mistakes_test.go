@@ -130,6 +130,7 @@ var outsiders = []struct {
 		{"release-unchecked", "exclusion", "late-release", ""},
 		{"published-before", "", "", "it shows only when the waiter is quicker than the release"},
 		{"never-unsubscribes", "cleanup", "contention", ""},
+		{"tells-who-left", "progress", "cancelled-beside-a-waiter", ""},
 	}},
 	{takebackLock, []mistake{
 		{"value-of-owner", "exclusion", "asked-again", ""},
@@ -190,29 +191,14 @@ var outsiders = []struct {
 		{"never-ends", "progress", "holder-crash", ""},
 		{"until-from-answer", "lease", "stale-grant", ""},
 	}},
-	{packedLock, []mistake{
-		{"unchecked", "ownership", "late-release", ""},
-		{"never-ends", "progress", "holder-crash", ""},
-	}},
+	{packedLock, uncheckedAndEndless},
 	{singleton, []mistake{
 		{"unchecked", "ownership", "late-release", ""},
 	}},
-	{pairLock, []mistake{
-		{"unchecked", "ownership", "late-release", ""},
-		{"never-ends", "progress", "holder-crash", ""},
-	}},
-	{listedLock, []mistake{
-		{"unchecked", "ownership", "late-release", ""},
-		{"never-ends", "progress", "holder-crash", ""},
-	}},
-	{scheduledLock, []mistake{
-		{"unchecked", "ownership", "late-release", ""},
-		{"never-ends", "progress", "holder-crash", ""},
-	}},
-	{journalLock, []mistake{
-		{"unchecked", "ownership", "late-release", ""},
-		{"never-ends", "progress", "holder-crash", ""},
-	}},
+	{pairLock, uncheckedAndEndless},
+	{listedLock, uncheckedAndEndless},
+	{scheduledLock, uncheckedAndEndless},
+	{journalLock, uncheckedAndEndless},
 	{twoPermitsLock, []mistake{
 		{"always-left", "errors", "late-release", ""},
 		{"callers-context", "errors", "cancelled-release", ""},
@@ -387,6 +373,8 @@ var outsiders = []struct {
 		{"minority-extends", "", "", "no built-in lock of a quorum extends; a crossed workload shows it, in which one server alone hears of the extension"},
 	}},
 }
+
+var uncheckedAndEndless = []mistake{{"unchecked", "ownership", "late-release", ""}, {"never-ends", "progress", "holder-crash", ""}}
 
 // mistake is a mutant, and what tells it.
 type mistake struct {

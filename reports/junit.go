@@ -2,6 +2,7 @@ package reports
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/xml"
 	"fmt"
 	"io"
@@ -155,9 +156,7 @@ func junitRun(r *results.Run, seeded bool) junitCase {
 			continue
 		}
 		line := fmt.Sprintf("%s %s, expected %s", f.property, f.got, f.want)
-		if note.Message == "" {
-			note.Message = line
-		}
+		note.Message = cmp.Or(note.Message, line)
 		fmt.Fprintln(&text, line)
 		if f.reason != "" {
 			fmt.Fprintln(&text, "  "+f.reason)

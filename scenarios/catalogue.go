@@ -145,6 +145,7 @@ var catalogueNames = []string{
 	"asked-again",
 	"cancelled-try",
 	"cancelled-waiters",
+	"cancelled-beside-a-waiter",
 	"cancelled-release",
 	"script-flush",
 	"restart-without-data",

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"bufio"
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -106,9 +107,7 @@ func (s *session) wait(in *bufio.Reader) (changed, ok bool) {
 	if !n.up || n.engine != s.process || s.conn.in.ended() {
 		return b.changed, false
 	}
-	if b.reply == "" {
-		b.reply = keyspace.TimedOut
-	}
+	b.reply = cmp.Or(b.reply, keyspace.TimedOut)
 	s.peer.WriteRaw(b.reply)
 	return b.changed, true
 }

@@ -100,17 +100,22 @@ func TestRefusedConnections(t *testing.T) {
 	})
 }
 
+// hearNews returns a subscription that the server has confirmed.
+func hearNews(t *testing.T, ctx context.Context, c redis.UniversalClient) *redis.PubSub {
+	heard := c.Subscribe(ctx, "news")
+	_, err := heard.Receive(ctx)
+	must.Succeed(t, err)
+	return heard
+}
+
 // While a connection is half open, nothing that its client sends is executed or
 // answered, and the client does not know. Then it does.
 func TestAConnectionWhoseServerIsGone(t *testing.T) {
 	in(t, sim.Options{Seed: 1, Clients: 1, Groups: 1}, func(ctx context.Context, w *sim.World) {
 		c := impatient(w)
 		defer c.Close()
-		heard := c.Subscribe(ctx, "news")
+		heard := hearNews(t, ctx, c)
 		defer heard.Close()
-		if _, err := heard.Receive(ctx); err != nil {
-			t.Fatal(err)
-		}
 		must.Succeed(t, c.Ping(ctx).Err())
 		tell, err := w.HalfOpen(toNode1, "node-1")
 		must.Succeed(t, err)
@@ -142,11 +147,8 @@ func TestAConnectionWhoseClientIsGone(t *testing.T) {
 	in(t, sim.Options{Seed: 1, Clients: 1, Groups: 1}, func(ctx context.Context, w *sim.World) {
 		c := impatient(w)
 		defer c.Close()
-		heard := c.Subscribe(ctx, "news")
+		heard := hearNews(t, ctx, c)
 		defer heard.Close()
-		if _, err := heard.Receive(ctx); err != nil {
-			t.Fatal(err)
-		}
 		must.Succeed(t, c.Ping(ctx).Err())
 		sent := make(chan error)
 		go func() { sent <- c.Incr(ctx, "k").Err() }()
@@ -183,11 +185,8 @@ func TestMomentsOfWhatReachesAClient(t *testing.T) {
 		defer c.Close()
 		sub := redis.NewClient(&redis.Options{Addr: w.Addresses(1)[0], Dialer: w.Dialer(w.Process("client-2")), DisableIdentity: true})
 		defer sub.Close()
-		heard := sub.Subscribe(ctx, "news")
+		heard := hearNews(t, ctx, sub)
 		defer heard.Close()
-		if _, err := heard.Receive(ctx); err != nil {
-			t.Fatal(err)
-		}
 		mu.Lock()
 		seen = nil
 		mu.Unlock()
@@ -224,11 +223,8 @@ func TestAFaultStrikesBeforeTheClientReads(t *testing.T) {
 		w = world
 		c := impatient(w)
 		defer c.Close()
-		heard := c.Subscribe(ctx, "news")
+		heard := hearNews(t, ctx, c)
 		defer heard.Close()
-		if _, err := heard.Receive(ctx); err != nil {
-			t.Fatal(err)
-		}
 		strikes.Store("answered INCR", func() { _ = w.Reset(toNode1) })
 		if err := c.Incr(ctx, "k").Err(); err == nil {
 			t.Error("the client has a reply from a connection that broke before it could read it")

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -84,9 +85,7 @@ func subscribesToKeys(cmd string, args []string) bool {
 
 // cannotFollow fails the run, once for each command. The caller holds exec.
 func (n *node) cannotFollow(cmd, why string) {
-	if cmd == "" {
-		cmd = "a change"
-	}
+	cmd = cmp.Or(cmd, "a change")
 	if !slices.Contains(n.refused, cmd) {
 		n.refused = append(n.refused, cmd)
 		n.world.fail(fmt.Errorf("cannot follow %s in the simulated world: %s; real servers, with --world live, have it", cmd, why))

@@ -194,10 +194,7 @@ func TestPauseKeepsWhatAClosedConnectionHasWritten(t *testing.T) {
 	in(t, sim.Options{Seed: 1, Clients: 1, Groups: 1}, func(ctx context.Context, w *sim.World) {
 		c := w.Client(w.Process("client-1"), 1)
 		defer c.Close()
-		sub := c.Subscribe(ctx, "news")
-		if _, err := sub.Receive(ctx); err != nil {
-			t.Fatal(err)
-		}
+		sub := hearNews(t, ctx, c)
 		w.Pause("client-1")
 		sub.Close()
 		time.Sleep(time.Second)
@@ -289,10 +286,7 @@ func TestSubscribersEndWithTheirConnection(t *testing.T) {
 	in(t, sim.Options{Seed: 1, Clients: 2, Groups: 1}, func(ctx context.Context, w *sim.World) {
 		a, b := w.Client(w.Process("client-1"), 1), w.Client(w.Process("client-2"), 1)
 		defer b.Close()
-		sub := a.Subscribe(ctx, "news")
-		if _, err := sub.Receive(ctx); err != nil {
-			t.Fatal(err)
-		}
+		sub := hearNews(t, ctx, a)
 		if n := b.Publish(ctx, "news", "1").Val(); n != 1 {
 			t.Errorf("published to %d, want 1", n)
 		}

@@ -1,6 +1,7 @@
 package redislock
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/binary"
@@ -62,9 +63,7 @@ func (l *locker) TryLock(ctx context.Context, opts ...lock.AcquireOption) (lock.
 // A wait that is over returns the context's own error, as does a request that was never
 // answered; what tells them apart is the last answer of the server.
 func (l *locker) obtain(ctx, wait context.Context, lease time.Duration, retry redislock.RetryStrategy) (lock.Grant, error) {
-	if lease == 0 {
-		lease = l.lease
-	}
+	lease = cmp.Or(lease, l.lease)
 	s := &scripter{Scripter: l.rdb}
 	held, err := redislock.Obtain(wait, s, l.name, lease, &redislock.Options{RetryStrategy: retry, Token: l.token()})
 	switch {

@@ -1,6 +1,7 @@
 package redsync
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/binary"
@@ -63,9 +64,7 @@ func (l *locker) TryLock(ctx context.Context, opts ...lock.AcquireOption) (lock.
 // of this run. And 32 tries, its default, are over after five seconds: a user who wants
 // to wait for longer asks for more.
 func (l *locker) mutex(lease time.Duration) (*redsync.Mutex, time.Duration) {
-	if lease == 0 {
-		lease = l.lease
-	}
+	lease = cmp.Or(lease, l.lease)
 	return l.rs.NewMutex(l.name,
 		redsync.WithExpiry(lease),
 		redsync.WithTries(math.MaxInt),

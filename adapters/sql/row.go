@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,9 +38,7 @@ func (o *rowOwner) TryLock(ctx context.Context, opts ...lock.AcquireOption) (loc
 
 // acquire tries until the wait is over; below 0 is for ever.
 func (o *rowOwner) acquire(ctx context.Context, lease, wait time.Duration) (lock.Grant, error) {
-	if lease == 0 {
-		lease = o.of.lease
-	}
+	lease = cmp.Or(lease, o.of.lease)
 	limit := wait
 	if wait == 0 {
 		limit = o.of.timeout

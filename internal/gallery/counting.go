@@ -1,6 +1,7 @@
 package gallery
 
 import (
+	"cmp"
 	"context"
 	"strconv"
 	"sync"
@@ -81,9 +82,7 @@ var shared = openings{
 		var first uint64
 		f.acquire = func(ctx context.Context, a lock.Acquire, forever bool) (lock.Grant, error) {
 			g, err := asked(ctx, f.base, a, forever)
-			if first == 0 {
-				first = g.Token
-			}
+			first = cmp.Or(first, g.Token)
 			g.Token = first
 			return g, err
 		}
@@ -92,9 +91,7 @@ var shared = openings{
 	"lost-signal-of-first-hold": faced(func(f *face) {
 		var first <-chan struct{}
 		f.lost = func() <-chan struct{} {
-			if first == nil {
-				first = lostOf(f.base)
-			}
+			first = cmp.Or(first, lostOf(f.base))
 			return first
 		}
 	}),

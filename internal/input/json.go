@@ -137,9 +137,7 @@ func keysOf(s reflect.Type) map[string]reflect.Type {
 		if !f.IsExported() || name == "-" || f.Anonymous && name == "" {
 			continue
 		}
-		if name == "" {
-			name = f.Name
-		}
+		name = cmp.Or(name, f.Name)
 		keys[name] = f.Type
 	}
 	structs.Store(s, keys)

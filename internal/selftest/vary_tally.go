@@ -99,9 +99,7 @@ func (t *Tally) add(a suite.Answer) {
 	if a.Defect == "" && len(r.Verdicts) == 0 {
 		a.Defect = cmp.Or(r.Failure, "nothing was judged")
 	}
-	if a.Defect == "" {
-		a.Defect = a.Output
-	}
+	a.Defect = cmp.Or(a.Defect, a.Output)
 	if a.Defect != "" {
 		t.Defects = append(t.Defects, fmt.Sprintf("%s with %s, seed %d: %s", r.Scenario, r.Lock, r.Seed, a.Defect))
 		return

@@ -196,9 +196,7 @@ func (f *Facts) OverlapTime() (total, longest int64) {
 
 // NameOf names an owner for readers: by its client, if the client has no other owner.
 func (f *Facts) NameOf(client, owner string) string {
-	if client == "" {
-		client = f.ClientOf[owner]
-	}
+	client = cmp.Or(client, f.ClientOf[owner])
 	name := english.Name(owner)
 	if owner == "" || len(f.OwnersOf[client]) == 1 && f.OwnersOf[client][0] == owner {
 		name = english.Name(client)

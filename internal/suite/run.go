@@ -133,9 +133,7 @@ type Outcome struct {
 func (o *Outcome) Take(a Answer) {
 	if a.Defect != "" {
 		o.Defects = append(o.Defects, a.Defect)
-		if a.Run.Failure == "" {
-			a.Run.Failure = a.Defect
-		}
+		a.Run.Failure = cmp.Or(a.Run.Failure, a.Defect)
 		a.Run.AsExpected = false
 	}
 	o.Output = cmp.Or(o.Output, a.Output)

@@ -37,6 +37,7 @@
 package textbook
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -80,29 +81,17 @@ type Options struct {
 }
 
 func (o Options) withDefaults(name, owner string) Options {
-	if o.Lease <= 0 {
-		o.Lease = 10 * time.Second
-	}
-	if o.Poll <= 0 {
-		o.Poll = 100 * time.Millisecond
-	}
+	o.Lease = cmp.Or(o.Lease, 10*time.Second)
+	o.Poll = cmp.Or(o.Poll, 100*time.Millisecond)
 	if o.Rand == nil {
 		h := fnv.New64a()
 		fmt.Fprintf(h, "%s\x00%s", name, owner)
 		o.Rand = rand.New(rand.NewPCG(h.Sum64(), 0))
 	}
-	if o.Scan <= 0 {
-		o.Scan = 2 * time.Second
-	}
-	if o.Extensions <= 0 {
-		o.Extensions = 3
-	}
-	if o.Permits <= 0 {
-		o.Permits = 2
-	}
-	if o.Takes <= 0 {
-		o.Takes = 1
-	}
+	o.Scan = cmp.Or(o.Scan, 2*time.Second)
+	o.Extensions = cmp.Or(o.Extensions, 3)
+	o.Permits = cmp.Or(o.Permits, 2)
+	o.Takes = cmp.Or(o.Takes, 1)
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -142,9 +131,7 @@ func (s *Spin) TryLock(ctx context.Context, opts ...lock.AcquireOption) (lock.Gr
 // acquire polls until wait is over, or without end when it is negative.
 func (s *Spin) acquire(ctx context.Context, a lock.Acquire, wait time.Duration) (lock.Grant, error) {
 	lease := a.Lease
-	if lease == 0 {
-		lease = s.opts.Lease
-	}
+	lease = cmp.Or(lease, s.opts.Lease)
 	if lease < time.Millisecond {
 		return lock.Grant{}, fmt.Errorf("lock: a lease of %v is shorter than a millisecond", lease)
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -70,9 +71,7 @@ func (o options) measure(ctx context.Context) (*report, error) {
 			return nil, err
 		}
 	}
-	if o.Record == "" {
-		o.Record = dir
-	}
+	o.Record = cmp.Or(o.Record, dir)
 	chosen := o.choose(locks.Mutants)
 	results, left, err := o.play(ctx, h, chosen)
 	if err != nil {

@@ -1,6 +1,7 @@
 package conform
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -61,9 +62,7 @@ func (s *stage) play() []Result {
 func (s *stage) giveUp(why string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.why == "" {
-		s.why = why
-	}
+	s.why = cmp.Or(s.why, why)
 }
 
 // hopeless says why nothing more can be tried, "" as long as it can.

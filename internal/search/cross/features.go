@@ -49,6 +49,8 @@ type value struct {
 	put func(*scenarios.Scenario)
 	// op is the request that the fault meets, for a value of the last feature.
 	op string
+	// leaves is true if the fault only ends the wait of a caller.
+	leaves bool
 }
 
 func plain(*scenarios.Scenario) {}
@@ -148,6 +150,12 @@ var work = []feature{
 		{name: "long", put: plain},
 		{name: "none", put: func(s *scenarios.Scenario) { rivals(s, func(o *scenarios.Override) { o.Wait = new(0 * ms) }) }},
 		{name: "shorter than a hold", put: func(s *scenarios.Scenario) { rivals(s, func(o *scenarios.Override) { o.Wait = new(brief) }) }},
+		{name: "ended by its caller", can: func(l *locks.Lock) bool { return l.Claims.Cancels }, put: func(s *scenarios.Scenario) {
+			cancel := befallThat(func(t history.Traits) bool { return t.Cancels })
+			cancel.Target, cancel.After = faults.Names{"client-2"}, brief
+			cancel.On = &faults.Anchor{Moment: faults.Invoked, Client: "client-2", Op: "acquire", Nth: 2}
+			s.Faults = append(s.Faults, cancel)
+		}},
 	}},
 	{"looks of a waiter", []value{
 		{name: "the lock's own", put: plain},
@@ -158,6 +166,12 @@ var work = []feature{
 }
 
 func reentrant(l *locks.Lock) bool { return l.Claims.Reentrant }
+
+// befallThat is the first befall with a trait.
+func befallThat(is func(history.Traits) bool) faults.Spec {
+	all := faults.Befalls()
+	return all[slices.IndexFunc(all, func(b faults.Befall) bool { return is(b.Spec.Traits()) })].Spec
+}
 
 // roles are the requests that a fault may meet: the operation, and how many of them.
 var roles = []struct {
@@ -184,7 +198,7 @@ func strikes(l *locks.Lock) feature {
 					spec.Target = faults.Names{"node-1"}
 				}
 				f.values = append(f.values, value{
-					name: fmt.Sprintf("request %d of %s %s", nth, r.op, b.What), op: r.op,
+					name: fmt.Sprintf("request %d of %s %s", nth, r.op, b.What), op: r.op, leaves: b.Spec.Traits().Cancels && r.op == "acquire",
 					put: func(to *scenarios.Scenario) { to.Faults = append(to.Faults, spec) },
 				})
 			}
@@ -198,8 +212,7 @@ func strikes(l *locks.Lock) feature {
 
 // alone is an operation whose requests reach one server and not the others.
 func alone(op string, servers int) value {
-	all := faults.Befalls()
-	spec := all[slices.IndexFunc(all, func(b faults.Befall) bool { return b.Spec.Traits().Cuts })].Spec
+	spec := befallThat(func(t history.Traits) bool { return t.Cuts })
 	spec.For, spec.Target, spec.On = past, faults.Names{"client-1"}, &faults.Anchor{Moment: faults.Invoked, Client: "client-1", Op: op, Nth: 2}
 	for n := 2; n <= servers; n++ {
 		spec.Peer = append(spec.Peer, party.Node(n))

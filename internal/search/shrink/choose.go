@@ -1,6 +1,7 @@
 package shrink
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -88,9 +89,7 @@ func (f Filter) Choose(all []Shown) (Shown, Target, error) {
 			continue
 		}
 		if err := cannotReplay(s.Run); err != nil {
-			if refused == nil {
-				refused = err
-			}
+			refused = cmp.Or(refused, err)
 			continue
 		}
 		if best >= 0 {

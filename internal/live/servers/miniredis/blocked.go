@@ -1,6 +1,7 @@
 package miniredis
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -96,9 +97,7 @@ func (s *session) wait() bool {
 	srv.exec.Lock()
 	defer srv.exec.Unlock()
 	srv.blocked = slices.DeleteFunc(srv.blocked, func(x *blocked) bool { return x == b })
-	if b.reply == "" {
-		b.reply = keyspace.TimedOut
-	}
+	b.reply = cmp.Or(b.reply, keyspace.TimedOut)
 	s.peer.WriteRaw(b.reply)
 	return !srv.closed
 }

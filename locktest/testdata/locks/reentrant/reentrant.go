@@ -142,7 +142,7 @@ func (m *Mutex) lock(ctx context.Context, lease time.Duration, renewed bool) err
 		case got == 1 && held == 0 && time.Since(sent) >= lease && m.Mistake != "stale-grant":
 			// The request may have come late, and still keep others out.
 			return fmt.Errorf("lock %s: %w: the lease was over before it was told", m.Name, ErrUnclear)
-		case got == 1:
+		case got == 1 && (held == 0 || m.holdsUntil(sent.Add(lease)) || m.Mistake == "loss-unnoticed"):
 			m.granted(sent, lease, renewed)
 			return nil
 		case held > 0 && m.Mistake != "loss-unnoticed":
@@ -168,6 +168,13 @@ func (m *Mutex) acquire(ctx context.Context, count int, lease time.Duration) (in
 		script = relative
 	}
 	return script.Run(ctx, m.Redis, []string{m.Name}, m.field(), count, lease.Milliseconds()).Int()
+}
+
+// holdsUntil reports whether the holds last, with one that may last until end.
+func (m *Mutex) holdsUntil(end time.Time) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return time.Now().Before(end) || time.Now().Before(m.until)
 }
 
 // granted notes a hold, and begins to renew the first that is to be.

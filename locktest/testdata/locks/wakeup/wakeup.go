@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -65,6 +66,7 @@ type channel struct {
 	mu     sync.Mutex
 	told   chan struct{} // closed at the next message, and at the end of the subscription
 	failed bool
+	line   []chan struct{} // of a lock that tells one waiter: who waits, the first one first
 }
 
 // Mutex is one owner's view of a lock.
@@ -110,8 +112,14 @@ func (m *Mutex) wait(ctx context.Context) (bool, error) {
 	tried := m.c.Mistake == "sleeps-at-once"
 	for {
 		told, failed := ch.next()
+		var place chan struct{}
+		if m.c.Mistake == "tells-who-left" {
+			place = ch.queue()
+			told = place
+		}
 		if !tried {
 			if ok, err := m.try(ctx); ok || err != nil {
+				ch.unqueue(place)
 				return ok, err
 			}
 		}
@@ -132,9 +140,11 @@ func (m *Mutex) wait(ctx context.Context) (bool, error) {
 				return true, nil
 			}
 			tried = m.c.Mistake == "message-unheeded"
+			ch.unqueue(place)
 		case <-ctx.Done():
 			return false, nil
 		case <-time.After(left):
+			ch.unqueue(place)
 		}
 		if failed && m.c.Mistake != "poisoned" {
 			return false, nil
@@ -320,9 +330,28 @@ func (ch *channel) next() (told <-chan struct{}, failed bool) {
 	return ch.told, ch.failed
 }
 
+// queue is a place in the line, which is closed at the message for it.
+func (ch *channel) queue() chan struct{} {
+	ch.mu.Lock()
+	defer ch.mu.Unlock()
+	place := make(chan struct{})
+	ch.line = append(ch.line, place)
+	return place
+}
+
+func (ch *channel) unqueue(place chan struct{}) {
+	ch.mu.Lock()
+	defer ch.mu.Unlock()
+	ch.line = slices.DeleteFunc(ch.line, func(p chan struct{}) bool { return p == place })
+}
+
 func (ch *channel) tell(last bool) {
 	ch.mu.Lock()
 	defer ch.mu.Unlock()
+	if len(ch.line) > 0 {
+		close(ch.line[0])
+		ch.line = ch.line[1:]
+	}
 	close(ch.told)
 	ch.told, ch.failed = make(chan struct{}), last
 }
