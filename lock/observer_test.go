@@ -95,3 +95,25 @@ func TestObserver_renewals(t *testing.T) {
 		}
 	})
 }
+
+// A release that an owner repeats is told with the time of its hold.
+func TestObserver_aRepeatedRelease(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		var releases []lock.ReleaseResult
+		l := w.clientOn(w.redis(noRetries), lock.WithUnlockTimeout(time.Second), lock.WithObserver(lock.Observer{
+			ReleaseDone: func(_ context.Context, r lock.ReleaseResult) { releases = append(releases, r) },
+		})).NewLock("orders", "a")
+		must[lock.Grant](t)(l.Lock(t.Context()))
+		time.Sleep(4 * time.Second)
+		w.hung.Store(true)
+		_, err := l.Unlock(t.Context())
+		wantErr(t, "a release without an answer", err, lock.ErrUnknown)
+		w.hung.Store(false)
+		must[int](t)(l.Unlock(t.Context()))
+		for _, r := range releases {
+			if r.Held < 4*time.Second || r.Held > 6*time.Second {
+				t.Errorf("a hold of about 5s: %+v", r)
+			}
+		}
+	})
+}

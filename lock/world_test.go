@@ -288,7 +288,7 @@ func (w *world) arrived() []entry {
 func (w *world) count(part string) int {
 	n := 0
 	for _, e := range w.arrived() {
-		if strings.Contains(e.cmd+" "+strings.Join(e.args, " "), part) {
+		if strings.Contains(strings.ToLower(e.cmd+" "+strings.Join(e.args, " ")), strings.ToLower(part)) {
 			n++
 		}
 	}

@@ -147,13 +147,15 @@ func (c *thread) listen(l *loss) (stop func()) {
 	quit, signal := make(chan struct{}), l.signal
 	go func() {
 		defer done()
+		woken := false
 		select {
 		case <-signal:
+			woken = true
 		case <-over:
 		case <-quit:
 			return
 		}
-		if c.proceedAs(" loss of ") {
+		if c.proceedAs(" loss of ", woken) {
 			l.mustEnd()
 		}
 	}()

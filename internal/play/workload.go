@@ -362,15 +362,16 @@ func (c *thread) extend(ctx context.Context) (held bool) {
 
 // proceed waits while the process is paused. It returns false if the process has
 // crashed. In virtual time the threads of a process leave a pause one after the other.
-func (c *thread) proceed() bool { return c.proceedAs("/") }
+func (c *thread) proceed() bool { return c.proceedAs("/", false) }
 
-// proceedAs is proceed for a goroutine with a part in the thread.
-func (c *thread) proceedAs(part string) bool {
-	paused := c.Proc.Paused()
+// proceedAs is proceed for a goroutine with a part in the thread. One that was woken by a
+// loss takes its turn as well: a renewal of several holds may end them at one instant.
+func (c *thread) proceedAs(part string, woken bool) bool {
+	inTurn := c.Proc.Paused() || woken
 	if !c.Proc.Gate() {
 		return false
 	}
-	if paused && c.settle != nil {
+	if inTurn && c.settle != nil {
 		c.settle(fmt.Sprint(c.Proc.Name(), part, c.number))
 	}
 	return true
@@ -399,14 +400,16 @@ func (c *thread) think(ctx context.Context) (heeded bool) {
 	defer t.Stop()
 	over, stop := c.loss.over()
 	defer stop()
+	woken := false
 	select {
 	case <-t.C:
 	case <-c.loss.signal:
+		woken = true
 	case <-over:
 	case <-ctx.Done():
 	case <-c.Proc.Dead().Done():
 	}
-	if !c.proceed() {
+	if !c.proceedAs("/", woken) {
 		return true
 	}
 	if p, ok := c.locker.(settler); ok {
