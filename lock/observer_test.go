@@ -96,7 +96,7 @@ func TestObserver_renewals(t *testing.T) {
 	})
 }
 
-// A release that an owner repeats is told with the time of its hold.
+// The observer gets the time of the hold also from a release that its owner repeats.
 func TestObserver_aRepeatedRelease(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		var releases []lock.ReleaseResult
