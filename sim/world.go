@@ -89,9 +89,7 @@ var _ faults.World = (*World)(nil)
 
 // New starts a world: every server up, every replica in sync or on its way.
 func New(o Options) *World {
-	if o.Server == nil {
-		o.Server = profile.All()[0]
-	}
+	o.Server = cmp.Or(o.Server, profile.All()[0])
 	w := &World{
 		opts: o, nodes: map[string]*node{}, procs: map[string]*Process{},
 		links: map[[2]string]*link{}, routes: map[string][]string{}, turns: newTurns(),

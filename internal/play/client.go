@@ -119,7 +119,7 @@ func (c *Client) shutdown() {
 	done := c.rec.closing(c.Proc.Name())
 	c.closeSession()
 	if c.settle != nil {
-		c.settle(c.Proc.Name()) // the operations that the close ends return first
+		c.settle(c.Proc.Name() + "~") // after the operations that the close ends
 	}
 	done()
 }

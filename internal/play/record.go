@@ -161,6 +161,13 @@ func (r *Recorder) sinceStart(t time.Time) int64 {
 	return min(max(int64(t.Sub(r.Start)), 1), history.LongestTime)
 }
 
+// isClosing reports whether a client is about to close its lock handle.
+func (r *Recorder) isClosing(client string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.closes[client] > 0
+}
+
 // closing records that a client closes its lock handle. The caller calls the returned
 // function at the end of the close.
 func (r *Recorder) closing(client string) (done func()) {

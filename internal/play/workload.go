@@ -365,9 +365,9 @@ func (c *thread) extend(ctx context.Context) (held bool) {
 func (c *thread) proceed() bool { return c.proceedAs("/", false) }
 
 // proceedAs is proceed for a goroutine with a part in the thread. One that was woken by a
-// loss takes its turn as well: a renewal of several holds may end them at one instant.
+// loss takes its turn as well, and one whose client closes: either may wake several at once.
 func (c *thread) proceedAs(part string, woken bool) bool {
-	inTurn := c.Proc.Paused() || woken
+	inTurn := woken || c.Proc.Paused() || c.rec.isClosing(c.Proc.Name())
 	if !c.Proc.Gate() {
 		return false
 	}
