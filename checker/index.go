@@ -258,8 +258,7 @@ func (x *index) mayBeClosing(client string, when int64) bool {
 // lockOfEvent names the lock of a Server event: its own field, else the key if a lock
 // has that name, else the only lock.
 func (x *index) lockOfEvent(e *history.Event) string {
-	name := e.Lock
-	name = cmp.Or(name, e.Server.Key)
+	name := cmp.Or(e.Lock, e.Server.Key)
 	if x.byLock[name] != nil {
 		return name
 	}

@@ -1,7 +1,6 @@
 package lock
 
 import (
-	"cmp"
 	"crypto/rand"
 	"fmt"
 	mathrand "math/rand/v2"
@@ -61,7 +60,9 @@ func newConfig(opts []Option, readTimeout time.Duration) (config, error) {
 		}
 	}
 	c.observer = c.observer.complete()
-	c.id = cmp.Or(c.id, rand.Text())
+	if c.id == "" {
+		c.id = rand.Text()
+	}
 	if strings.Contains(c.id, ":") {
 		return c, fmt.Errorf("lock: the id %q has a colon, which ends the id in the field of an owner", c.id)
 	}

@@ -137,8 +137,7 @@ func keysOf(s reflect.Type) map[string]reflect.Type {
 		if !f.IsExported() || name == "-" || f.Anonymous && name == "" {
 			continue
 		}
-		name = cmp.Or(name, f.Name)
-		keys[name] = f.Type
+		keys[cmp.Or(name, f.Name)] = f.Type
 	}
 	structs.Store(s, keys)
 	return keys

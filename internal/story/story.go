@@ -233,8 +233,7 @@ func (t *teller) fault(e *history.Event) {
 	case history.PhaseEnd:
 		t.say(e, decisive, "The %s ends%s.", what, detail).Fault = true
 	case history.PhaseFailed:
-		detail = cmp.Or(detail, ": could not strike")
-		t.say(e, decisive, "Fault %s%s.", what, detail).Fault = true
+		t.say(e, decisive, "Fault %s%s.", what, cmp.Or(detail, ": could not strike")).Fault = true
 	default:
 		s := t.f.strikeOf(x)
 		lasts := ""

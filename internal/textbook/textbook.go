@@ -81,17 +81,17 @@ type Options struct {
 }
 
 func (o Options) withDefaults(name, owner string) Options {
-	o.Lease = cmp.Or(o.Lease, 10*time.Second)
-	o.Poll = cmp.Or(o.Poll, 100*time.Millisecond)
+	o.Lease = cmp.Or(max(o.Lease, 0), 10*time.Second)
+	o.Poll = cmp.Or(max(o.Poll, 0), 100*time.Millisecond)
 	if o.Rand == nil {
 		h := fnv.New64a()
 		fmt.Fprintf(h, "%s\x00%s", name, owner)
 		o.Rand = rand.New(rand.NewPCG(h.Sum64(), 0))
 	}
-	o.Scan = cmp.Or(o.Scan, 2*time.Second)
-	o.Extensions = cmp.Or(o.Extensions, 3)
-	o.Permits = cmp.Or(o.Permits, 2)
-	o.Takes = cmp.Or(o.Takes, 1)
+	o.Scan = cmp.Or(max(o.Scan, 0), 2*time.Second)
+	o.Extensions = cmp.Or(max(o.Extensions, 0), 3)
+	o.Permits = cmp.Or(max(o.Permits, 0), 2)
+	o.Takes = cmp.Or(max(o.Takes, 0), 1)
 	if o.Now == nil {
 		o.Now = time.Now
 	}

@@ -96,7 +96,7 @@ func TestTheCoreOfAReleaseIsChanged(t *testing.T) {
 		{"internal/textbook/set_px_check.go", "negate", "+ case holder == l.owner:\n"},
 		{"internal/textbook/set_px_renew.go", "drop-defer", "- defer close(r.done)\n"},
 		{"internal/textbook/set_px_renew.go", "boundary", "now.Sub(h.modified) > h.lease*2/3"},
-		{"internal/textbook/textbook.go", "tenfold", "+ o.Lease = cmp.Or(o.Lease, 10*(10*time.Second))\n"},
+		{"internal/textbook/textbook.go", "tenfold", "+ o.Lease = cmp.Or(max(o.Lease, 0), 10*(10*time.Second))\n"},
 	} {
 		if !slices.ContainsFunc(load(t).Mutants, func(m *Mutant) bool {
 			return m.File == want.file && m.Operator == want.operator && strings.Contains(m.Diff, strings.TrimSpace(want.diff))

@@ -91,8 +91,8 @@ type roomSearch struct {
 	key     []byte
 }
 
-// isNew adds a scene to those that were met, unless it is one of them.
-func (s *roomSearch) isNew(p scene, met map[string]bool) bool {
+// meet adds a scene to those that were met, and reports whether it is a new one.
+func (s *roomSearch) meet(p scene, met map[string]bool) bool {
 	s.key = p.room.appendKey(binary.BigEndian.AppendUint64(s.key[:0], p.done))
 	if met[string(s.key)] {
 		return false
@@ -123,7 +123,7 @@ func (s *roomSearch) finish(o *Op, deadline time.Time) bool {
 		todo = todo[1:]
 		if p.done&bit != 0 {
 			p.done &^= bit
-			if s.isNew(p, kept) {
+			if s.meet(p, kept) {
 				out = append(out, p)
 			}
 			if s.few && len(out) == fewScenes {
@@ -153,7 +153,7 @@ func (s *roomSearch) finish(o *Op, deadline time.Time) bool {
 				if x.Return == Forever && slices.Equal(to.holds, p.room.holds) {
 					continue // it can have no effect later as well
 				}
-				if q := s.refuse(scene{p.done | 1<<j, to}); s.isNew(q, seen) {
+				if q := s.refuse(scene{p.done | 1<<j, to}); s.meet(q, seen) {
 					todo = append(todo, q)
 				}
 			}
