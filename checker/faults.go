@@ -244,7 +244,7 @@ func (l *faultLog) struckBy(by int64, kind, target string, pick func(*faultSpan)
 // fault with a trait that a question does not name is never taken for harmless.
 
 func (s *faultSpan) only(t history.Traits) bool {
-	t.Instant, t.Lasts = s.Instant, s.Lasts
+	t.Instant, t.Lasts, t.CancelsFirst = s.Instant, s.Lasts, s.CancelsFirst
 	return s.Traits == t
 }
 

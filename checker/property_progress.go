@@ -299,21 +299,22 @@ func (j progressJudge) renewedLate(lock string, letGo int64) int64 {
 	return late
 }
 
-// grantedLate is when a server last granted a request that its client had given up, and that
-// faults held since; otherwise 0. Without a server log, faults may have held it until their
-// end.
+// grantedLate is when a server last granted a request that its client had given up, or died
+// with, and that faults held since; otherwise 0. Without a server log, faults may have held
+// it until their end.
 func (j progressJudge) grantedLate(lock string, by int64) (late int64) {
 	for _, o := range j.byLock[lock] {
-		if o.f != history.Acquire || !o.unclear() || o.ret >= by {
+		gone := min(o.ret, j.crashed.at(o.client))
+		if o.f != history.Acquire || !o.unclear() || gone >= by {
 			continue
 		}
-		for _, f := range j.faults[:j.faultsBefore(o.ret)] {
-			if len(j.changes) == 0 && f.holdsMessages() && f.touchesClient(o.client) && f.to > o.ret && f.to < by {
+		for _, f := range j.faults[:j.faultsBefore(gone)] {
+			if len(j.changes) == 0 && f.holdsMessages() && f.touchesClient(o.client) && f.to > gone && f.to < by {
 				late = max(late, f.to)
 			}
 		}
-		for _, c := range o.own.changes.between(o.ret, min(by, j.asksAgain(o).asked-1)) {
-			if j.commandOf(c, o) && c.holder == o.owner && c.grants() && j.heldUpSince(c.By, o.ret, c.t) {
+		for _, c := range o.own.changes.between(gone, min(by, j.asksAgain(o).asked-1)) {
+			if j.commandOf(c, o) && c.holder == o.owner && c.grants() && j.heldUpSince(c.By, gone, c.t) {
 				late = max(late, c.t)
 			}
 		}

@@ -149,11 +149,10 @@ func (t *trace) ofEarlyRound(acquire *op, s *span) bool {
 	return acquire != nil && t.claims.Nodes > 1 && s.from > acquire.ret && s.from-max(acquire.inv, t.heldBack(acquire.client, s.group, s.from)) > t.allow.takenBackLater
 }
 
-// cancelsAnother reports whether a cancellation at a time concerned another operation
-// of the client than o: of several owners' operations, the one that began last.
-func (j progressJudge) cancelsAnother(o *op, when int64) bool {
+// cancelsAnother reports whether a cancellation concerned another owner's operation than o.
+func (j progressJudge) cancelsAnother(o *op, f *faultSpan) bool {
 	return slices.ContainsFunc(j.ops, func(p *op) bool {
-		return p.client == o.client && p.owner != o.owner && o.inv <= p.inv && p.inv <= when && p.ret >= when
+		return p.client == o.client && p.owner != o.owner && p.inv <= f.from && p.ret >= f.from && (o.inv == p.inv || f.CancelsFirst == (p.inv < o.inv))
 	})
 }
 
@@ -171,7 +170,7 @@ func (j progressJudge) judgeCancel(o *op) Verdict {
 		excused := j.overlap(f.from, end, j.allow.healing, func(f *faultSpan) bool {
 			return f.touchesClient(o.client) && !f.only(history.Traits{LosesNotices: f.LosesNotices, HoldsSubscriptions: f.HoldsSubscriptions, Cancels: f.Cancels})
 		})
-		if late := end - f.from - excused; late > j.allow.waitSlack && !j.cancelsAnother(o, f.from) {
+		if late := end - f.from - excused; late > j.allow.waitSlack && !j.cancelsAnother(o, f) {
 			return violation(f.from+j.allow.waitSlack, opIDs(o), "the context of the %s of %s was cancelled at %s; it went on for %s",
 				o.f, o.owner, at(f.from), long(end-f.from))
 		}

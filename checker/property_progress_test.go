@@ -24,6 +24,23 @@ func TestProgressAndFairness(t *testing.T) {
 	dropped.Faults = []history.PlannedFault{{ID: 1, Fault: "drop-message"}}
 	cut := leased(nil)
 	cut.Faults = []history.PlannedFault{{ID: 1, Fault: "partition"}}
+	held := leased(nil)
+	held.Faults = []history.PlannedFault{{ID: 1, Fault: "hold-request"}}
+	lateGrant := func(start, end string) string {
+		return `
+			0    c3 takes lease=3000
+			3    ` + start + `
+			4    c1 acquire lease=3000 wait=9000
+			8    c3 crash
+			10   c1 crash
+			20   c2 acquire lease=3000 wait=9000
+			3000 server n1 cause=expiry
+			3050 ` + end + `
+			3050 server n1 SET by=c1 holder=c1 ttl=3000
+			6050 server n1 cause=expiry
+			6051 server n1 SET by=c2 holder=c2 ttl=3000
+			6052 c2 ok count=1`
+	}
 	sleeper := func(fault string) string {
 		return `
 			0    c1 takes lease=1000
@@ -46,6 +63,8 @@ func TestProgressAndFairness(t *testing.T) {
 		{"overruns its wait", leased(nil), "0 c1 acquire lease=1000 wait=100\n1101 c1 fail err=canceled", Progress, Violated, "", "returned 1.001 s late", ""},
 		{"just in time", leased(nil), "0 c1 acquire lease=1000 wait=100\n1100 c1 ok count=1\n1101 c1 release\n1102 c1 ok", Progress, OutcomeOK, "", "", ""},
 		{"sleeps on a free lock", dropped, sleeper("fault start 1 drop-message c2 n1"), Progress, Violated, "", "slept on a free lock", "server log"},
+		{"for a dead client's request, which a fault held back", held, lateGrant("fault start 1 hold-request c1 n1", "fault end 1 hold-request c1 n1"), Progress, OutcomeOK, "", "", ""},
+		{"for a dead client's request, which comes late by itself", leased(nil), lateGrant("c4 acquire lease=3000 wait=3047", "c4 fail err=busy"), Progress, Violated, "", "while nobody held the lock", ""},
 		{"cut off meanwhile", cut, sleeper("fault start 1 partition c2 n1"), Progress, OutcomeOK, "", "", ""},
 		{"waits for nobody", leased(nil), "0 c1 acquire lease=1000 wait=9000\n4000 c1 ok count=1", Progress, Violated, "", "while nobody held the lock", ""},
 		{"waits for a crashed holder", leased(func(h *history.Header) { h.Claims.Lease = false }),

@@ -6,14 +6,25 @@ import (
 	"github.com/holdfast-go/holdfast/checker/history"
 )
 
+// Which of a client's operations is cancelled. The last one is the default.
+const (
+	cancelLast  = "last"
+	cancelFirst = "first" // of several waiters, the one that is next
+)
+
 // cancel ends the context of the client's operation: a caller gives up while a
 // request may be under way.
 var _ = register(Kind{
 	Name:    "cancel",
 	Summary: "the context of the client's current operation is cancelled",
 	Target:  "client",
-	Traits:  func(Spec) history.Traits { return history.Traits{Instant: true, Cancels: true} },
+	Params:  []Param{{Name: "mode", Words: []string{cancelLast, cancelFirst}}},
+	Traits: func(s Spec) history.Traits {
+		return history.Traits{Instant: true, Cancels: true, CancelsFirst: s.Mode == cancelFirst}
+	},
+	Variant: modeBut(cancelLast),
 	Strike: func(w World, s Spec, _ Topology, _ uint64) (string, func() error, error) {
-		return "the operation of " + strings.Join(s.Target, ", ") + " cancelled", nil, once(resolve(s.Target, w), w.Cancel)
+		cancel := func(client string) error { return w.Cancel(client, s.Mode == cancelFirst) }
+		return "the operation of " + strings.Join(s.Target, ", ") + " cancelled", nil, once(resolve(s.Target, w), cancel)
 	},
 })

@@ -40,7 +40,7 @@ type Spec struct {
 	Data      string   `yaml:"data" json:"data,omitempty"`           // restart: "keep" or "lose"
 	Direction string   `yaml:"direction" json:"direction,omitempty"` // partition, delay: "both", "to-node", "to-client"
 	To        string   `yaml:"to" json:"to,omitempty"`               // failover: which replica, default the first; move-slots: which primary
-	Mode      string   `yaml:"mode" json:"mode,omitempty"`           // failover: "crash" (default), "planned" or "isolate"; half-open: "node-gone" (default), "client-gone" or "silent"; deny: "channels" (default), "expiry" or "memory"; move-slots: "keys-last" (default) or "keys-first"
+	Mode      string   `yaml:"mode" json:"mode,omitempty"`           // cancel: "last" (default) or "first"; failover: "crash" (default), "planned" or "isolate"; half-open: "node-gone" (default), "client-gone" or "silent"; deny: "channels" (default), "expiry" or "memory"; move-slots: "keys-last" (default) or "keys-first"
 }
 
 // Anchor selects the nth moment that matches; empty fields match anything.

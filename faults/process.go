@@ -81,32 +81,29 @@ func (p *Process) Begin(ctx context.Context, op string) (_ context.Context, done
 	}
 }
 
-// latest is the open operation that started last, or nil.
-func (p *Process) latest() *operation {
+// Op is the open operation that started last, or "background".
+func (p *Process) Op() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.ops) == 0 {
-		return nil
+		return "background"
 	}
-	return p.ops[len(p.ops)-1]
+	return p.ops[len(p.ops)-1].name
 }
 
-// Op is the open operation that started last, or "background".
-func (p *Process) Op() string {
-	if o := p.latest(); o != nil {
-		return o.name
-	}
-	return "background"
-}
-
-// Cancel ends the context of the open operation that started last. It fails if no
-// operation is open.
-func (p *Process) Cancel() error {
-	o := p.latest()
-	if o == nil {
+// Cancel ends the context of the open operation that started first, or last. It fails if
+// no operation is open.
+func (p *Process) Cancel(first bool) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	i := len(p.ops) - 1
+	if i < 0 {
 		return fmt.Errorf("%s is in no operation that could be cancelled", p.name)
 	}
-	o.cancel()
+	if first {
+		i = 0
+	}
+	p.ops[i].cancel()
 	return nil
 }
 

@@ -37,18 +37,18 @@ func TestProcessGate(t *testing.T) {
 // there is none.
 func TestProcessCancel(t *testing.T) {
 	p := NewProcess("client-1")
-	if err := p.Cancel(); err == nil || err.Error() != "client-1 is in no operation that could be cancelled" {
+	if err := p.Cancel(false); err == nil || err.Error() != "client-1 is in no operation that could be cancelled" {
 		t.Errorf("outside an operation: %v", err)
 	}
 	ctx, done := p.Begin(t.Context(), "acquire")
 	if op := p.Op(); op != "acquire" {
 		t.Errorf("it is in %q", op)
 	}
-	if err := p.Cancel(); err != nil || ctx.Err() != context.Canceled {
+	if err := p.Cancel(false); err != nil || ctx.Err() != context.Canceled {
 		t.Errorf("cancel: %v, the context: %v", err, ctx.Err())
 	}
 	done()
-	if err := p.Cancel(); err == nil || p.Op() != "background" {
+	if err := p.Cancel(false); err == nil || p.Op() != "background" {
 		t.Errorf("after the operation: %v, in %q", err, p.Op())
 	}
 }

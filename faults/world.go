@@ -19,8 +19,8 @@ type World interface {
 	Resume(client string) error
 	// Crash ends a client process without a chance to clean up.
 	Crash(client string) error
-	// Cancel ends the context of the client's operation.
-	Cancel(client string) error
+	// Cancel ends the context of the client's operation: of several, the first or the last.
+	Cancel(client string, first bool) error
 
 	attacher
 	// Reset breaks every connection of a link at once; clients may open new ones.

@@ -55,10 +55,10 @@ func (w *fakeWorld) log() string {
 	return text
 }
 
-func (w *fakeWorld) Pause(c string) error  { return w.call("pause", c) }
-func (w *fakeWorld) Resume(c string) error { return w.call("resume", c) }
-func (w *fakeWorld) Crash(c string) error  { return w.call("crash", c) }
-func (w *fakeWorld) Cancel(c string) error { return w.call("cancel", c) }
+func (w *fakeWorld) Pause(c string) error          { return w.call("pause", c) }
+func (w *fakeWorld) Resume(c string) error         { return w.call("resume", c) }
+func (w *fakeWorld) Crash(c string) error          { return w.call("crash", c) }
+func (w *fakeWorld) Cancel(c string, _ bool) error { return w.call("cancel", c) }
 
 func (w *fakeWorld) Attach(l Link, dir stream.Direction, t toxics.Toxic) (func(), error) {
 	name := strings.TrimPrefix(fmt.Sprintf("%T", t), "*toxics.")

@@ -32,7 +32,7 @@ func (r *runner) crossed(t *testing.T, known []Known) {
 			n /= 10
 		}
 	}
-	if n == 0 || len(r.options.scenarios) > 0 || t.Failed() {
+	if n == 0 || len(r.options.scenarios) > 0 || len(r.runs) == 0 || t.Failed() {
 		return
 	}
 	t.Run("crossed", func(t *testing.T) { r.playCrossed(t, cross.New(r.tested, 1, n), known) })

@@ -69,9 +69,9 @@ func Run(t *testing.T, l Lock, opts ...Option) {
 	if r.pointless {
 		return
 	}
-	r.tell(t, res)
 	r.outdated(t, inCatalogue(l.Known))
 	r.crossed(t, l.Known)
+	r.tell(t, res)
 	r.summarize(t)
 }
 

@@ -65,12 +65,12 @@ func (w *World) Crash(client string) error {
 	return nil
 }
 
-func (w *World) Cancel(client string) error {
+func (w *World) Cancel(client string, first bool) error {
 	p, err := w.process(client)
 	if err != nil {
 		return err
 	}
-	err = p.Cancel()
+	err = p.Cancel(first)
 	w.Settle(client) // a call that returns now does so before anything else is recorded
 	return err
 }

@@ -137,7 +137,7 @@ func TestSettleWaitsForWhatACancellationWakes(t *testing.T) {
 			<-op.Done()
 			noticed.add("the operation")
 		})
-		must.Succeed(t, w.Cancel("client-1"))
+		must.Succeed(t, w.Cancel("client-1", false))
 		noticed.add("who cancelled it")
 		waiter.Wait()
 		if want := []string{"the operation", "who cancelled it"}; !slices.Equal(noticed.names, want) {

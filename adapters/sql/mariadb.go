@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/go-sql-driver/mysql"
@@ -64,15 +65,7 @@ func orForever(d time.Duration) time.Duration {
 func hasNumber(numbers ...uint16) func(error) bool {
 	return func(err error) bool {
 		var my *mysql.MySQLError
-		if !errors.As(err, &my) {
-			return false
-		}
-		for _, n := range numbers {
-			if my.Number == n {
-				return true
-			}
-		}
-		return false
+		return errors.As(err, &my) && slices.Contains(numbers, my.Number)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"time"
 
@@ -70,15 +71,7 @@ func postgresBound(d time.Duration) string {
 func hasCode(codes ...string) func(error) bool {
 	return func(err error) bool {
 		var pg *pgconn.PgError
-		if !errors.As(err, &pg) {
-			return false
-		}
-		for _, c := range codes {
-			if pg.Code == c {
-				return true
-			}
-		}
-		return false
+		return errors.As(err, &pg) && slices.Contains(codes, pg.Code)
 	}
 }
 

@@ -38,6 +38,7 @@ type Traits struct {
 	StopsProcess bool `json:"stops_process,omitempty"` // a client does nothing for a while, and goes on without noticing
 	EndsProcess  bool `json:"ends_process,omitempty"`  // a client is dead from then on
 	Cancels      bool `json:"cancels,omitempty"`       // the context of a client's operation ends
+	CancelsFirst bool `json:"cancels_first,omitempty"` // of several, that of the one that began first; else last
 
 	MovesClientClock bool `json:"moves_client_clock,omitempty"` // the wall clock of a client is wrong; excuses no lock that does not claim synchronized clocks
 }

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -208,12 +209,7 @@ func (p *Page) do(method string, params map[string]any, result any) {
 }
 
 func (p *Page) loaded() bool {
-	for _, m := range p.b.seen {
-		if m.Session == p.session && m.Method == "Page.loadEventFired" {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.b.seen, func(m message) bool { return m.Session == p.session && m.Method == "Page.loadEventFired" })
 }
 
 // Eval evaluates an expression in the page, awaits a promise, and decodes the

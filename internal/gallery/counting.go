@@ -91,9 +91,7 @@ var shared = openings{
 	"lost-signal-of-first-hold": faced(func(f *face) {
 		var first <-chan struct{}
 		f.lost = func() <-chan struct{} {
-			if first == nil {
-				first = lostOf(f.base)
-			}
+			first = cmp.Or(first, lostOf(f.base))
 			return first
 		}
 	}),

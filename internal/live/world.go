@@ -93,7 +93,7 @@ type clientProcess interface {
 	Pause() error
 	Resume() error
 	Kill() error
-	Cancel() error
+	Cancel(first bool) error
 	Op() string
 	Crashed() bool
 }
@@ -225,12 +225,12 @@ func (w *World) Crash(client string) error {
 	return errors.Join(errs...)
 }
 
-func (w *World) Cancel(client string) error {
+func (w *World) Cancel(client string, first bool) error {
 	p, err := w.process(client)
 	if err != nil {
 		return err
 	}
-	return p.Cancel()
+	return p.Cancel(first)
 }
 
 func (w *World) DeleteLock(node string) error { return w.DeleteKeys(node, w.keys...) }

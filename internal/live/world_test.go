@@ -34,11 +34,11 @@ func (p *fakeProcess) call(what string) error {
 	return nil
 }
 
-func (p *fakeProcess) Pause() error  { return p.call("pause") }
-func (p *fakeProcess) Resume() error { return p.call("resume") }
-func (p *fakeProcess) Kill() error   { return p.call("kill") }
-func (p *fakeProcess) Cancel() error { return p.call("cancel") }
-func (p *fakeProcess) Op() string    { return p.op }
+func (p *fakeProcess) Pause() error      { return p.call("pause") }
+func (p *fakeProcess) Resume() error     { return p.call("resume") }
+func (p *fakeProcess) Kill() error       { return p.call("kill") }
+func (p *fakeProcess) Cancel(bool) error { return p.call("cancel") }
+func (p *fakeProcess) Op() string        { return p.op }
 
 func (p *fakeProcess) Crashed() bool {
 	p.mu.Lock()
@@ -86,7 +86,7 @@ func TestFaultsReachTheProcess(t *testing.T) {
 	}
 	check(t, w.Pause("client-1"))
 	check(t, w.Resume("client-1"))
-	check(t, w.Cancel("client-1"))
+	check(t, w.Cancel("client-1", false))
 	check(t, w.Crash("client-1"))
 	if want := []string{"pause", "resume", "cancel", "kill"}; !slices.Equal(p.calls, want) {
 		t.Errorf("the process saw %v", p.calls)

@@ -13,10 +13,7 @@ import (
 
 // begins describes the request of an owner.
 func (t *teller) begins(e *history.Event) {
-	a, about := e.Args, ""
-	if a == nil {
-		a = &history.Args{}
-	}
+	a, about := cmp.Or(e.Args, &history.Args{}), ""
 	switch {
 	case e.F == history.Write:
 		about = fmt.Sprintf(" %d over %d", a.Value, a.Base)

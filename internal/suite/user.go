@@ -28,11 +28,11 @@ const noCarefulUser = "no user of it can be careful: it claims neither a lease n
 
 // nothingToCancel is the reason for which a lock without a sign of loss has no careful
 // user in a scenario that cancels an operation.
-const nothingToCancel = "until a grant names its validity, a careful user of it asks without waiting and has no wait that could be cancelled"
+const nothingToCancel = "a careful user of it asks without waiting until it has seen that grants name their validity, so it has no wait that could be cancelled"
 
 // nothingToHear is the reason for which it has none in a scenario whose fault waits for a
 // message, or for a subscription.
-const nothingToHear = "until a grant names its validity, a careful user of it asks without waiting, subscribes to nothing and gets no message that a fault could wait for"
+const nothingToHear = "a careful user of it asks without waiting until it has seen that grants name their validity, so it gets no message that a fault could wait for"
 
 // UsersOf are the kinds of user that play a lock which is not built in, as runs
 // name them. "" is the user of the scenario, who is careless by default. A

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/adapter"
@@ -115,12 +116,7 @@ func babble(line) []line {
 
 func hasError(m line, class string) bool {
 	all, _ := m["errors"].([]any)
-	for _, c := range all {
-		if c == class {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(all, any(class))
 }
 
 func waitOf(m line) int64 {

@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -93,14 +94,7 @@ type listedPackage struct {
 func (p listedPackage) folder() string { return strings.TrimPrefix(p.ImportPath, module+"/") }
 
 // ours reports whether the rules change the package.
-func (p listedPackage) ours() bool {
-	for _, folder := range mutated {
-		if p.folder() == folder {
-			return true
-		}
-	}
-	return false
-}
+func (p listedPackage) ours() bool { return slices.Contains(mutated, p.folder()) }
 
 // list returns the packages and all their imports, with the exported types.
 func list(ctx context.Context, root string) ([]listedPackage, error) {

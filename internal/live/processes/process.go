@@ -216,8 +216,8 @@ func (p *Process) awaitStop() error {
 
 // Cancel ends the context of the open operation. It returns when the process has
 // ended its own context, so the lock sees the cancellation in everything later.
-func (p *Process) Cancel() error {
-	if err := p.Process.Cancel(); err != nil {
+func (p *Process) Cancel(first bool) error {
+	if err := p.Process.Cancel(first); err != nil {
 		return err
 	}
 	if p.Paused() {

@@ -1,6 +1,7 @@
 package liveplay
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"iter"
@@ -174,9 +175,7 @@ func (p playing) once(ctx context.Context, j suite.Job) suite.Answer {
 		a.Defect = err.Error()
 		return a
 	}
-	if how.Scale == 0 {
-		how.Scale = pace(s, l.Lock)
-	}
+	how.Scale = cmp.Or(how.Scale, pace(s, l.Lock))
 	a.Run.TimeScale = how.Scale
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()

@@ -195,11 +195,11 @@ func (b *builder) op(c cell) string { return b.features[c.feature].values[c.valu
 const candidates = 8
 
 // next is the best of some new rows. The first ones have no fault, until they have all pairs
-// of work: after a fault, the judges excuse more.
+// of work, and so has a third of those after the last pair: after a fault, the judges excuse more.
 func (b *builder) next() row {
 	given, pairs := []cell(nil), b.pairs
 	b.works = slices.DeleteFunc(b.works, func(p pair) bool { return !b.open[p] })
-	if len(b.works) > 0 {
+	if len(b.works) > 0 || len(b.open) == 0 && b.rng.IntN(3) == 0 {
 		given, pairs = []cell{{len(b.features) - 1, 0}}, b.works
 	}
 	var best row

@@ -33,6 +33,7 @@ const (
 	rare    = 1900 * ms
 	late    = 3100 * ms // the lease of a rival outlasts a first one of work past the lease
 	prompt  = 310 * ms  // much longer than a message, and shorter than most polls
+	away    = 830 * ms  // long enough to see that nobody takes a free lock
 )
 
 // feature is a feature of a workload with its values, the plainest first.
@@ -161,7 +162,7 @@ var work = []feature{
 		{name: "the lock's own", put: plain},
 		{name: "rare", can: func(l *locks.Lock) bool { return l.Claims.Waits }, put: func(s *scenarios.Scenario) { s.Workload.Poll = rare }},
 		{name: "too rare to replace a message", can: func(l *locks.Lock) bool { return l.Claims.Messages },
-			put: func(s *scenarios.Scenario) { s.Workload.Poll, s.Workload.Handoff = rare, prompt }},
+			put: func(s *scenarios.Scenario) { s.Workload.Poll, s.Workload.Handoff, s.Workload.Rest = rare, prompt, away }},
 	}},
 }
 

@@ -1,6 +1,7 @@
 package exhaustive
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -97,9 +98,7 @@ func observe(s *scenarios.Scenario, h *history.History, verdicts map[checker.Pro
 		v := verdicts[c.Property]
 		one := violation{c.Property, v.Class, v.Class, v.Reason, c.Faults}
 		if v.Faulty() {
-			if one.Class == "" {
-				one.Class = particulars.ReplaceAllString(v.Reason, "#")
-			}
+			one.Class = cmp.Or(one.Class, particulars.ReplaceAllString(v.Reason, "#"))
 			out.Faulty = append(out.Faulty, one)
 		} else {
 			one.Class = particulars.ReplaceAllString(v.Inherent, "#")

@@ -1,6 +1,7 @@
 package shrink
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -61,9 +62,7 @@ func startsSaid(s *scenarios.Scenario) *scenarios.Scenario {
 	return changed(s, func(c *scenarios.Scenario) {
 		for i := range c.Topology.Clients {
 			search.Override(c, party.Client(i+1), func(o *scenarios.Override) {
-				if o.Start == nil {
-					o.Start = new(c.Workload.Start + faults.Duration(i)*c.Workload.Stagger)
-				}
+				o.Start = cmp.Or(o.Start, new(c.Workload.Start+faults.Duration(i)*c.Workload.Stagger))
 			})
 		}
 		c.Workload.Start, c.Workload.Stagger = 0, 0
