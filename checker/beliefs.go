@@ -117,13 +117,7 @@ func newBelievers(x *index) *believers {
 }
 
 func beliefsIn(t *index) []Belief {
-	grants := 0
-	for _, o := range t.ops {
-		if o.granted() {
-			grants++
-		}
-	}
-	all := make([]Belief, 0, grants)
+	var all []Belief
 	for _, k := range t.owners {
 		all = beliefsOf(t, k, all)
 	}

@@ -38,6 +38,35 @@ func TestHoldsAreWeighed(t *testing.T) {
 			30003 c2 release; 30004 ok
 			30005 c3 ok
 			30006 c3 release; 30007 ok`
+	keptBack := behind
+	keptBack.Faults = []history.PlannedFault{{ID: 1, Fault: "hold-request"}}
+	lateWriter := func(begin, outcome, end string) string {
+		return `
+			0     c1 acquire lease=60000 mode=shared; 1 ok
+			3     c2 acquire lease=5000 wait=50
+			` + begin + `
+			60    c2 ` + outcome + `
+			` + end + `
+			9000  c3 acquire lease=5000 mode=shared; 9001 fail err=busy`
+	}
+	inLine := leased(func(h *history.Header) { h.Claims.Reentrant, h.Claims.Fairness = false, true })
+	inLine.Faults = keptBack.Faults
+	standsUntil := func(when string) string {
+		return `
+			1     fault start 1 hold-request c1 n1
+			2     c1 acquire lease=5000 wait=50
+			60    c1 info err=unknown
+			100   c1 acquire lease=5000
+			101   server n1 EVAL by=c1 holder=c1 ttl=5000
+			102   c1 ok
+			200   fault end 1 hold-request c1 n1
+			300   c1 release
+			301   server n1 EVAL by=c1
+			302   c1 ok
+			` + when + ` c3 acquire lease=5000 wait=50
+			` + when + ` server n1 EVAL by=c3 holder=c1 ttl=1000
+			12100 c3 fail err=busy`
+	}
 	for _, tt := range []struct {
 		name     string
 		header   history.Header
@@ -240,6 +269,12 @@ func TestHoldsAreWeighed(t *testing.T) {
 			2     c2 acquire lease=5000 wait=50; 60 info err=unknown
 			100   c1 release; 101 ok
 			1000  c3 acquire lease=5000 mode=shared; 1001 fail err=busy`, Linearizable, OutcomeOK, false, ""},
+		{"a writer has no answer, and its request enters the queue late", keptBack, lateWriter("5    fault start 1 hold-request c2 n1", "info err=unknown", "8000 fault end 1 hold-request c2 n1"), Linearizable, OutcomeOK, false, ""},
+		{"a writer has no answer, and nothing keeps its request back", behind, lateWriter("", "info err=unknown", ""), Linearizable, Violated, false, "client-3/1 was refused the lock as busy"},
+		{"a writer is refused, and a try of it enters the queue late", keptBack, lateWriter("5    fault start 1 hold-request c2 n1", "fail err=busy", "8000 fault end 1 hold-request c2 n1"), Linearizable, OutcomeOK, false, ""},
+		{"a writer is refused, and nothing keeps its tries back", behind, lateWriter("", "fail err=busy", ""), Linearizable, Violated, false, "client-3/1 was refused the lock as busy"},
+		{"a late try of an owner stands in the queue", inLine, standsUntil("4000"), Count, OutcomeOK, false, ""},
+		{"no place stands so long", inLine, standsUntil("12000"), Count, Violated, false, "it held none then"},
 		{"no reader passes a writer", behind, readerWaitsBehindAWriter, Fairness, OutcomeOK, false, ""},
 		{"a reader passes a writer", behind, `
 			0     c1 acquire lease=60000 mode=shared; 1 ok

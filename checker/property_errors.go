@@ -421,7 +421,7 @@ func (j errorsJudge) tookAnother(o *op) *change {
 		}
 		r := j.accountOf(ownerLock{c.was, o.lock}).ops.last(c.t, func(x *op) bool { return x.f == history.Release || x.f == history.Acquire })
 		client, known := j.client[c.was]
-		own := r != nil && (r.f == history.Release && c.t <= r.ret || client == o.client && (r.unclear() || r.f == history.Acquire && r.kind != history.OK))
+		own := r != nil && (r.f == history.Release && c.t <= r.ret || client == o.client && (r.unclear() || r.f == history.Acquire && (r.kind != history.OK || c.t < r.ret && r.followsUnclearAcquire())))
 		if known && other == nil && !own {
 			other = c
 		}

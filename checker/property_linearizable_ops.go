@@ -85,8 +85,15 @@ func (t *trace) metItself(o *op) bool {
 }
 
 // lossesOfTheDead adds the releases that owners would have made which were notified of a
-// loss and died before they released. Their client may have released the hold.
+// loss and died before they released. Their client may have released the hold. It adds as
+// well the end that a grant had named for the hold of a dead owner.
 func (j linearizableJudge) lossesOfTheDead(lock string, ops []linear.Op) []linear.Op {
+	for _, o := range j.byLock[lock] {
+		_, dead := j.crashed[o.client]
+		if until := o.res.Until; dead && until > 0 && !o.args.Renewed && !j.claims.Reentrant && o == o.own.ops.all[len(o.own.ops.all)-1] {
+			ops = append(ops, linear.Op{ID: o.id, Owner: j.who.Number(o.owner), Kind: linear.MaybeGave, Call: until, Return: linear.Forever, Asked: until})
+		}
+	}
 	for _, n := range j.notes {
 		died, dead := j.crashed[n.Client]
 		if n.F != history.Lost || n.Lock != lock || n.Owner == "" || !dead {
@@ -123,10 +130,17 @@ func (t *trace) queueOf(ops []*op, mayQueue func(*op) bool) (q queue) {
 // leftQueue is when the place of an acquire is gone for certain. Like a hold, a place may
 // outlast a client that dies or has no answer by a lease.
 func (t *trace) leftQueue(o *op, lease int64) int64 {
-	if o.unclear() && !o.open() {
-		return plus(o.ret, lease)
+	gone := min(o.ret, t.crashed.at(o.client))
+	left := gone
+	if o.unclear() {
+		left = plus(gone, lease)
 	}
-	return min(o.ret, plus(t.crashed.at(o.client), lease))
+	for _, f := range t.faults[:t.faultsBefore(gone)] {
+		if f.HoldsRequests && f.touchesClient(o.client) && f.to > gone { // a try may arrive then
+			left = max(left, plus(f.to, lease))
+		}
+	}
+	return left
 }
 
 // hasOther reports whether more than its own acquires were open during an operation.

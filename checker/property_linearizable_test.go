@@ -7,6 +7,17 @@ import (
 )
 
 func TestLinearizable(t *testing.T) {
+	single := leased(func(h *history.Header) { h.Claims.Reentrant = false })
+	diedWithIt := func(until string) string {
+		return `
+			0    c2 acquire lease=1000; 1 ok
+			2    c1 acquire lease=1000
+			600  c2 release; 601 ok
+			703  c1 ok ` + until + `
+			800  c1 crash
+			1500 c3 acquire lease=1000; 1501 ok
+			1600 c3 release; 1601 ok`
+	}
 	run(t, []propertyTest{
 		{"granted unheard, and over by its lease, within an acquire", leased(nil), `
 			0    c1 takes lease=1000
@@ -81,6 +92,8 @@ func TestLinearizable(t *testing.T) {
 			1001 c1 release; 1002 fail err=lost
 			1100 c2 acquire lease=1000; 1101 ok count=1
 			1102 c2 release; 1103 ok`, Linearizable, OutcomeOK, "", "", ""},
+		{"a dead owner's hold, past the end that its late grant had named", single, diedWithIt("until=1001"), Linearizable, OutcomeOK, "", "", ""},
+		{"a dead owner's hold, whose grant had named no end", single, diedWithIt(""), Linearizable, Violated, "", "client-1/1 had taken it", ""},
 		{"nested holds of a lock that has none", leased(func(h *history.Header) { h.Claims.Reentrant = false }), `
 			0   c1 acquire lease=1000; 2 ok count=1
 			100 c1 acquire lease=1000; 101 ok count=1`, Linearizable, Violated, "", "", ""},

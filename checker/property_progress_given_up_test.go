@@ -238,6 +238,8 @@ func TestFalseAlarmsAndNeedlessRefusals(t *testing.T) {
 		{"refused while the server is out of reach", leased(nil), "0 c2 takes lease=1000\n100 c2 gives\n200 fault start 1 refuse c1\n220 c1 acquire lease=1000; 221 fail err=busy", Errors, OutcomeOK, "", "", ""},
 		{"refused for its own hold", plain, held, Errors, OutcomeOK, "", "", ""},
 		{"released while its process took another owner's acquire back", plain, beside("info err=unknown"), Errors, OutcomeOK, "", "", ""},
+		{"released while its process took another owner's acquire back, who asks again", plain,
+			strings.Replace(beside("info err=unknown"), "450 ", "440   c1 acquire lease=1000\n450 ", 1) + "\n503 server n1 EVAL by=c1 holder=c1 ttl=1000\n504 c1 ok count=1", Errors, OutcomeOK, "", "", ""},
 		{"released with the hold of another owner of its process", plain, beside("ok count=1"), Errors, Violated, "", "what it removed at 0.501 s was the hold of client-1/1", "server log"},
 		{"refused for its own place in the queue", fair, place("info err=unknown"), Errors, OutcomeOK, "", "", ""},
 		{"refused after it has left the queue", fair, place("fail err=busy"), Errors, Violated, "", "the servers had granted it to the same owner at 3.101 s", "server log"},

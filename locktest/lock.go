@@ -101,7 +101,7 @@ type Lock struct {
 	// StoresOwner is true if the lock stores the owner string of New or Locker. Otherwise
 	// Holdfast finds the owner of a value by the process that stored it.
 	StoresOwner bool
-	// Keeps are keys that may remain after all releases, with {name}.
+	// Keeps are keys that may remain after all releases, written like Keys.
 	Keeps []string
 
 	// Servers and connections of the lock:

@@ -203,6 +203,9 @@ func (r *runner) play(t *testing.T, j suite.Job) (*judged, *logged) {
 	restore()
 	var stalled *goroutines.Stall
 	if why := r.wrongly(s, played, run.Verdicts); why != "" {
+		if played != nil && len(unexpected(run)) > 0 {
+			why += "\nIf the description is right, this is wrong with the lock:\n" + r.complaint(&judged{run, s, played.History}, said)
+		}
 		t.Fatalf("%s\nNothing else is played.", why)
 	}
 	switch {

@@ -125,6 +125,7 @@ var catalogueNames = []string{
 	"lost-unlock-message",
 	"slow-subscribe",
 	"broken-subscribe",
+	"woken-after-reset",
 	"undone-grant",
 	"broken-acquire",
 	"broken-second-request",

@@ -85,10 +85,12 @@ func (s *Scenario) Has(traits func(history.Traits) bool) bool {
 	return slices.ContainsFunc(s.Faults, func(f faults.Spec) bool { return traits(f.Traits()) })
 }
 
-// AboutCommands reports whether a fault waits for a certain Redis command, which
-// only some locks send. For a third-party lock the run shows whether it does.
+// AboutCommands reports whether a fault waits for a certain Redis command, or for a
+// message, which only some locks send. For a third-party lock the run shows whether it does.
 func (s *Scenario) AboutCommands() bool {
-	return slices.ContainsFunc(s.Faults, func(f faults.Spec) bool { return f.On != nil && f.On.Command != "" })
+	return slices.ContainsFunc(s.Faults, func(f faults.Spec) bool {
+		return f.On != nil && (f.On.Command != "" || f.On.Moment == faults.Published || f.On.Moment == faults.Delivered)
+	})
 }
 
 // anyWorkload reports whether the workload of any client has a property.

@@ -67,11 +67,8 @@ func isOK(cmd *redis.Cmd) (bool, error) {
 
 // compareAndDelete is the release of set-px-lua.
 func compareAndDelete(ctx context.Context, s *small) (bool, error) {
-	return evalTrue(ctx, s, `if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) end return 0`, s.owner)
-}
-
-func evalTrue(ctx context.Context, s *small, script string, args ...any) (bool, error) {
-	n, err := s.rdb.Eval(ctx, script, []string{s.name}, args...).Int()
+	const script = `if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) end return 0`
+	n, err := s.rdb.Eval(ctx, script, []string{s.name}, s.owner).Int()
 	return n == 1, err
 }
 

@@ -127,7 +127,8 @@ func (o *observer) inspect(ctx context.Context, keys []string) (*finding, error)
 	if err := errors.Join(done.Err(), role.Err(), all.Err()); err != nil {
 		return nil, err
 	}
-	f := &finding{replica: isReplica(role), values: map[string]keyspace.Value{}}
+	now, err := role.Slice()
+	f := &finding{replica: err == nil && len(now) > 0 && now[0] == "slave", values: map[string]keyspace.Value{}}
 	for k, r := range reads {
 		v, err := r.value()
 		if err != nil {
@@ -153,11 +154,6 @@ func (o *observer) inspect(ctx context.Context, keys []string) (*finding, error)
 		}
 	}
 	return f, nil
-}
-
-func isReplica(role *redis.Cmd) bool {
-	reply, err := role.Slice()
-	return err == nil && len(reply) > 0 && reply[0] == "slave"
 }
 
 // expiryOff is the possible error of the shadow's moment of expiry. A server

@@ -108,7 +108,7 @@ func Decode(name string, size int64, decode func(io.Reader) (*history.History, e
 	all := &counter{r: r}
 	in := bufio.NewReader(all) // the decoder has a larger buffer of its own
 	var src io.Reader = in
-	if isGzipped(in) {
+	if magic, err := in.Peek(2); err == nil && magic[0] == 0x1f && magic[1] == 0x8b { // gzip
 		unpacked := unpack(in)
 		defer unpacked.Close()
 		src = unpacked
@@ -124,11 +124,6 @@ func Decode(name string, size int64, decode func(io.Reader) (*history.History, e
 		return nil, fmt.Errorf("%s: %w", name, damaged)
 	}
 	return nil, fmt.Errorf("read %s: %w", name, err)
-}
-
-func isGzipped(in *bufio.Reader) bool {
-	magic, err := in.Peek(2)
-	return err == nil && magic[0] == 0x1f && magic[1] == 0x8b
 }
 
 // A history shrinks to a tenth or a twentieth. A file that swells to swell times

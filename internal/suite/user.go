@@ -26,13 +26,9 @@ func CheckUsers(choice string) error {
 // noCarefulUser is the reason for playing a lock with careless users only.
 const noCarefulUser = "no user of it can be careful: it claims neither a lease nor a sign of loss"
 
-// nothingToCancel is the reason for which a lock without a sign of loss has no careful
-// user in a scenario that cancels an operation.
-const nothingToCancel = "a careful user of it asks without waiting until it has seen that grants name their validity, so it has no wait that could be cancelled"
-
-// nothingToHear is the reason for which it has none in a scenario whose fault waits for a
-// message, or for a subscription.
-const nothingToHear = "a careful user of it asks without waiting until it has seen that grants name their validity, so it gets no message that a fault could wait for"
+// noWaitAtFirst is the reason for which a lock without a sign of loss has no careful user in
+// a scenario that ends a wait, or whose fault waits for a message or a subscription.
+const noWaitAtFirst = "the fault needs a wait, and a careful user of the lock asks without waiting until it has seen that grants name their validity"
 
 // UsersOf are the kinds of user that play a lock which is not built in, as runs
 // name them. "" is the user of the scenario, who is careless by default. A
@@ -49,12 +45,10 @@ func UsersOf(s *scenarios.Scenario, l *locks.Lock, choice string) (users []strin
 		switch {
 		case !l.HasCarefulUser():
 			missing = noCarefulUser
-		case s.Has(func(t history.Traits) bool { return t.Cancels }) && !l.Claims.LostSign:
-			missing = nothingToCancel
-		case !l.Claims.LostSign && slices.ContainsFunc(s.Faults, func(f faults.Spec) bool { // a message to a waiter, or its subscription
-			return f.On != nil && (f.On.Moment == faults.Published || f.On.Moment == faults.Delivered || f.On.Command == "SUBSCRIBE")
+		case !l.Claims.LostSign && slices.ContainsFunc(s.Faults, func(f faults.Spec) bool {
+			return f.Traits().Cancels || f.On != nil && (f.On.Moment == faults.Published || f.On.Moment == faults.Delivered || f.On.Command == "SUBSCRIBE")
 		}):
-			missing = nothingToHear
+			missing = noWaitAtFirst
 		default:
 			users = append(users, history.Careful)
 		}

@@ -53,7 +53,7 @@ type Description struct {
 	Key string `json:"key,omitempty"`
 	// Holder declares how that key shows the holder.
 	Holder Holder `json:"holder,omitempty"`
-	// Keeps are keys that may remain after all releases, with {name} for the lock's name.
+	// Keeps are keys that may remain after all releases, written like Keys.
 	Keeps []string `json:"keeps,omitempty"`
 	// KeepsConnections says that connections last as long as their process, like
 	// those of a client that nothing closes.
@@ -122,7 +122,7 @@ func (d Description) KeyOf(name string) string {
 
 // MayStay reports whether a key may remain after all releases.
 func (d Description) MayStay(name, key string) bool {
-	return slices.ContainsFunc(d.Keeps, func(k string) bool { return named(k, name) == key })
+	return slices.ContainsFunc(d.Keeps, func(k string) bool { return matches(named(k, name), key) })
 }
 
 // HasKey reports whether a key is one of those from which Holders reads a lock.
@@ -194,7 +194,7 @@ func (d Description) Check() error {
 	case d.Drift != nil && (d.Drift.Rate < 0 || d.Drift.Rate >= 1 || d.Drift.ConstNS < 0):
 		return wrong(`"drift" needs a "rate" from 0 to below 1 and a "const_ns" of at least 0`)
 	case d.Key != "" && !strings.Contains(d.Key, "{name}"):
-		return wrong(`"key" must contain {name}`)
+		return wrong(`"key" must contain {name}: leave it out, and put a key that several locks share into "keys"`)
 	case !d.Holder.known():
 		return wrong(`"holder" must be "first" or "last" of a list, "lowest" of a sorted set, the only "member" of a set, or "none"`)
 	case c.Capacity() > 1 && d.Holder != HolderValue && d.Holder != HolderNone:

@@ -48,7 +48,7 @@ func (g *gaps) choosePhantoms() (all []phantomUse, left *refusal) {
 			k++
 		}
 		group := g.refused[i:k]
-		g.forgetReturned(g.op(group[0]).Call)
+		g.brief = slices.DeleteFunc(g.brief, func(k int32) bool { return g.s.ops[k].Return < g.op(group[0]).Call })
 		slices.SortStableFunc(group, func(a, b refusal) int { return cmp.Compare(g.op(a).Return, g.op(b).Return) })
 		for len(group) > 0 {
 			phantom := g.choosePhantom(group)
@@ -65,11 +65,6 @@ func (g *gaps) choosePhantoms() (all []phantomUse, left *refusal) {
 }
 
 func (g *gaps) op(f refusal) *Op { return &g.s.ops[f.op] }
-
-// forgetReturned drops the phantoms that returned before t.
-func (g *gaps) forgetReturned(t int64) {
-	g.brief = slices.DeleteFunc(g.brief, func(k int32) bool { return g.s.ops[k].Return < t })
-}
 
 // serves reports whether a phantom that was called in time serves a refusal.
 func (g *gaps) serves(phantom int32, f refusal) bool {

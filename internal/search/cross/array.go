@@ -68,15 +68,15 @@ func New(l *locks.Lock, seed uint64, n int) Array {
 	return newArray(l, seed, append(slices.Clone(work), strikes(l)), n)
 }
 
-// Works are workloads of a lock without a fault. Each two features of workloads that go
-// together are in some of them.
+// Works are workloads of a lock for faults to come. Each two features of workloads that go
+// together are in some of them, but not those that go with no fault.
 func Works(l *locks.Lock) []*scenarios.Scenario {
 	features := slices.Clone(work)
 	for i, f := range features {
 		features[i].values = slices.DeleteFunc(slices.Clone(f.values), func(v value) bool {
 			s := &scenarios.Scenario{Override: map[string]scenarios.Override{}}
 			v.put(s)
-			return len(s.Faults) > 0
+			return len(s.Faults) > 0 || s.Workload.Handoff > 0 || s.Workload.Observe > 0
 		})
 	}
 	a := newArray(l, 1, features, 0)
@@ -195,7 +195,7 @@ func (b *builder) op(c cell) string { return b.features[c.feature].values[c.valu
 const candidates = 8
 
 // next is the best of some new rows. The first ones have no fault, until they have all pairs
-// of work, and so has a third of those after the last pair: after a fault, the judges excuse more.
+// of work. After the last pair, a third has none: after a fault, the judges excuse more.
 func (b *builder) next() row {
 	given, pairs := []cell(nil), b.pairs
 	b.works = slices.DeleteFunc(b.works, func(p pair) bool { return !b.open[p] })

@@ -37,7 +37,7 @@ func TestWorksHaveEveryPair(t *testing.T) {
 				t.Errorf("%s: %s has a fault", name, s.Title)
 			}
 		}
-		for _, pair := range []string{"owners two and names a prefix", "owners three and work past the lease", "names two and wait of a rival none"} {
+		for _, pair := range []string{"owners two and names a prefix", "owners three and work past the lease", "names two, rivals with a shorter lease and wait of a rival none"} {
 			if !met[pair] {
 				t.Errorf("%s: no workload has %s", name, pair)
 			}

@@ -31,9 +31,10 @@ const (
 	patient = 21700 * ms
 	brief   = 130 * ms
 	rare    = 1900 * ms
+	briefer = 2700 * ms // the lease of a rival for another name
 	late    = 3100 * ms // the lease of a rival outlasts a first one of work past the lease
 	prompt  = 310 * ms  // much longer than a message, and shorter than most polls
-	away    = 830 * ms  // long enough to see that nobody takes a free lock
+	away    = 830 * ms  // long enough to see whether a waiter takes a free lock
 )
 
 // feature is a feature of a workload with its values, the plainest first.
@@ -71,7 +72,10 @@ var work = []feature{
 	}},
 	{"names", []value{
 		{name: "one", put: plain},
-		{name: "two", put: func(s *scenarios.Scenario) { s.Workload.Locks = []string{"stock", "orders"} }},
+		{name: "two, rivals with a shorter lease", put: func(s *scenarios.Scenario) {
+			s.Workload.Locks = []string{"stock", "orders"}
+			rivals(s, func(o *scenarios.Override) { o.Lease = new(briefer) })
+		}},
 		{name: "a prefix", put: func(s *scenarios.Scenario) { s.Workload.Locks = []string{"stock", "stock-2"} }},
 	}},
 	{"permits", []value{
@@ -109,6 +113,10 @@ var work = []feature{
 		}},
 		{name: "with a longer lease", can: reentrant, put: func(s *scenarios.Scenario) { s.Workload.Nested = []faults.Duration{lease + short} }},
 		{name: "with a shorter lease", can: reentrant, put: func(s *scenarios.Scenario) { s.Workload.Nested = []faults.Duration{lease - short} }},
+	}},
+	{"observation", []value{
+		{name: "none", put: plain},
+		{name: "often", can: func(l *locks.Lock) bool { return l.Claims.Observes }, put: func(s *scenarios.Scenario) { s.Workload.Observe = short }},
 	}},
 	{"end", []value{
 		{name: "a release", put: plain},

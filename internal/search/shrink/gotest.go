@@ -21,7 +21,7 @@ func GoTest(s *scenarios.Scenario, lock string, seed uint64, hash string) string
 	if hash != "" {
 		same = fmt.Sprintf(" || res.Runs[0].HistorySHA256 != %q", hash)
 	}
-	return fmt.Sprintf(builtInTest, name, oneLine(s.Title), path, lock, seed, same)
+	return fmt.Sprintf(builtInTest, name, strings.Join(strings.Fields(s.Title), " "), path, lock, seed, same)
 }
 
 const ownTest = `// import "testing"; "github.com/holdfast-go/holdfast/locktest"
@@ -53,5 +53,3 @@ func testName(name string) string {
 	}
 	return b.String()
 }
-
-func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
