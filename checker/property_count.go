@@ -225,8 +225,8 @@ func (j countJudge) judgeServerCounts(k ownerLock) Verdict {
 }
 
 // lateAcquires counts an owner's acquires without a grant before a time, whose request a
-// fault may have kept back until a command, or whose place in a queue may stand until then.
-// A lock that claims to take acquires back takes back what such a request is granted.
+// fault may have kept back until a command. The place of one in a queue may stand as well. A
+// lock that claims to take acquires back takes back what such a request is granted.
 func (t *trace) lateAcquires(k ownerLock, c *change, before int64) (n int) {
 	if t.claims.TakesBack && !slices.ContainsFunc(t.accountOf(k).changes.between(c.t+1, plus(c.t, t.allow.takingBack)), func(d *change) bool {
 		return d.Node == c.Node && d.command() && d.By == c.By && d.givesBack(k.owner)

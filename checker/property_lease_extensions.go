@@ -57,7 +57,7 @@ func (o *op) mayBeExtended() bool {
 }
 
 // judgeExtension checks that a successful extension has given the hold the lease that
-// it names, on the servers.
+// it names, on the servers, and that there was a hold.
 func (j leaseJudge) judgeExtension(o *op) Verdict {
 	if o.f != history.Extend || o.kind != history.OK {
 		return Verdict{Outcome: OutcomeOK}
@@ -65,6 +65,9 @@ func (j leaseJudge) judgeExtension(o *op) Verdict {
 	c := j.beliefAt(ownerLock{o.owner, o.lock}, o.inv)
 	if c == nil {
 		return violation(o.ret, opIDs(o), "the extend of %s succeeded at %s; its owner held nothing", o.owner, at(o.ret))
+	}
+	if x := o.own.changes.between(o.inv, o.ret); j.claims.Nodes == 1 && slices.ContainsFunc(x, func(x *change) bool { return x.grants() && x.holder == o.owner && j.commandOf(x, o) }) {
+		return byServers(violation(o.ret, opIDs(j.op(c.AcquireOp), o), "the extend of %s succeeded at %s and took the lock anew; no server held it for that owner any more", o.owner, at(o.ret)))
 	}
 	owed, known := j.owedByServers(c, o.ret)
 	if !known || j.clockMoved(o.ret) {

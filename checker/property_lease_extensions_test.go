@@ -49,6 +49,13 @@ func TestExtensions(t *testing.T) {
 			20   c1 acquire lease=1000
 			21   server n1 PEXPIRE by=c1 holder=c1 was=c1 ttl=1000 wasttl=4991
 			22   c1 fail err=busy` + released, Lease, Violated, "", "of its lease were still owed", "server log"},
+		{"of a hold that was over, which it takes anew", extends, `
+			0    c1 takes lease=1000
+			1000 server n1 cause=expiry
+			1001 c1 extend lease=5000
+			1002 server n1 EVAL by=c1 holder=c1 ttl=5000
+			1003 c1 ok
+			2000 c1 gives`, Lease, Violated, "", "took the lock anew", "server log"},
 		{"of a hold that is gone", extends, `
 			0    c1 takes lease=1000
 			3    c1 gives

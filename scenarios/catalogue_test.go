@@ -209,3 +209,15 @@ func TestEveryScenarioArgues(t *testing.T) {
 		}
 	}
 }
+
+// A lock that never sends the command for which a fault waits, or gets no message, is not
+// to be told that a run proves nothing.
+func TestAboutCommands(t *testing.T) {
+	for name, want := range map[string]bool{"check-then-delete": true, "broken-subscribe": true, "cut-off-waiters": true, "holder-pause": false, "crash-between-commands": false} {
+		s, err := scenarios.Find(name)
+		must.Succeed(t, err)
+		if got := s.AboutCommands(); got != want {
+			t.Errorf("%s waits for a command or a message: %t", name, got)
+		}
+	}
+}

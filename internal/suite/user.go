@@ -27,7 +27,7 @@ func CheckUsers(choice string) error {
 const noCarefulUser = "no user of it can be careful: it claims neither a lease nor a sign of loss"
 
 // noWaitAtFirst is the reason for which a lock without a sign of loss has no careful user in
-// a scenario that ends a wait, or whose fault waits for a message or a subscription.
+// some scenarios. They end a wait, or their fault waits for a message or a subscription.
 const noWaitAtFirst = "the fault needs a wait, and a careful user of the lock asks without waiting until it has seen that grants name their validity"
 
 // UsersOf are the kinds of user that play a lock which is not built in, as runs

@@ -36,6 +36,12 @@ func TestDescriptionCheck(t *testing.T) {
 			t.Errorf("%+v is told %v, not of %q", d, err, says)
 		}
 	}
+	keeps := Description{Keeps: []string{"session:{owner}", "queue:{name}"}}
+	for key, want := range map[string]bool{"session:client-1": true, "session": false, "queue:stock": true, "queue:till": false} {
+		if got := keeps.MayStay("stock", key); got != want {
+			t.Errorf("%s may stay: %t", key, got)
+		}
+	}
 	if k := good.KeyOf("stock"); k != "lock:stock" {
 		t.Errorf("the key is %q", k)
 	}

@@ -53,6 +53,15 @@ func TestWorksHaveEveryPair(t *testing.T) {
 func TestRowsRepeat(t *testing.T) {
 	l := locks.MustFind("reentrant")
 	first, again, seen := New(l, 1, 500), New(l, 1, 600), map[string]bool{}
+	calm, more := 0, again.Rows[again.Cover:]
+	for _, s := range more {
+		if !strings.Contains(s.Title, "; fault ") {
+			calm++
+		}
+	}
+	if calm < len(more)/5 || calm > len(more)/2 {
+		t.Errorf("%d of the %d rows after the last pair have no fault; it should be a third", calm, len(more))
+	}
 	for i, s := range first.Rows {
 		text, err := s.YAML()
 		must.Succeed(t, err)
