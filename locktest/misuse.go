@@ -208,10 +208,10 @@ func wrongHolders(tested *locks.Lock, h *history.History) string {
 		}
 		switch {
 		case e.F == history.Acquire && len(held[e.Lock]) == 1 && names < tested.Quorum():
-			return fmt.Sprintf("Lock.Holders does not match, or the lock is wrong: at %.3f s the lock %q is granted to %s, and on %d of %d servers Holders names that owner, without any fault. Holders sees %s",
+			return fmt.Sprintf("Lock.Holders does not match, or the lock is wrong: at %.3f s the lock %.60q is granted to %s, and on %d of %d servers Holders names that owner, without any fault. Holders sees %s",
 				time.Duration(e.Time).Seconds(), e.Lock, e.Owner, names, tested.Groups, seen(on[e.Lock]))
 		case e.F == history.Release && owns == 1 && names >= tested.Quorum():
-			return fmt.Sprintf("Lock.Holders does not match, or the lock is wrong: at %.3f s %s has released the lock %q, and Holders still names that owner, without any fault",
+			return fmt.Sprintf("Lock.Holders does not match, or the lock is wrong: at %.3f s %s has released the lock %.60q, and Holders still names that owner, without any fault",
 				time.Duration(e.Time).Seconds(), e.Owner, e.Lock)
 		}
 	}
@@ -229,7 +229,7 @@ func uncounted(h *history.History) (why string) {
 		case e.Kind == history.Invoke && e.Args != nil:
 			asked[e.Op] = e.Args.Permits
 		case e.Kind == history.OK && e.F == history.Acquire && n > 1 && why == "":
-			why = fmt.Sprintf("Lock.Holders does not match, or the lock is wrong: at %.3f s the lock %q is granted to %s with %d permits, and Holders counts one for each owner throughout. Set Hold.Count",
+			why = fmt.Sprintf("Lock.Holders does not match, or the lock is wrong: at %.3f s the lock %.60q is granted to %s with %d permits, and Holders counts one for each owner throughout. Set Hold.Count",
 				time.Duration(e.Time).Seconds(), e.Lock, e.Owner, n)
 		}
 	}
@@ -247,7 +247,7 @@ func unshared(h *history.History) string {
 		case e.Kind == history.Invoke && e.Args != nil && e.Args.Self != "":
 			selves[e.Op] = e.Args.Self
 		case e.Kind == history.OK && selves[e.Op] != "" && names[selves[e.Op]] != names[e.Owner]:
-			return fmt.Sprintf("Lock.Holders does not match, or the lock is wrong: at %.3f s the lock %q is granted to an owner as a reader and as a writer, and Holders has one hold of it. Set Hold.Shared of the hold of a reader",
+			return fmt.Sprintf("Lock.Holders does not match, or the lock is wrong: at %.3f s the lock %.60q is granted to an owner as a reader and as a writer, and Holders has one hold of it. Set Hold.Shared of the hold of a reader",
 				time.Duration(e.Time).Seconds(), e.Lock)
 		}
 	}

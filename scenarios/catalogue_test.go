@@ -210,8 +210,8 @@ func TestEveryScenarioArgues(t *testing.T) {
 	}
 }
 
-// A lock that never sends the command for which a fault waits, or gets no message, is not
-// to be told that a run proves nothing.
+// A lock may never send the command for which a fault waits, or get no message. Then the
+// scenario does not apply to it.
 func TestAboutCommands(t *testing.T) {
 	for name, want := range map[string]bool{"check-then-delete": true, "broken-subscribe": true, "cut-off-waiters": true, "holder-pause": false, "crash-between-commands": false} {
 		s, err := scenarios.Find(name)
