@@ -66,7 +66,8 @@ func (j leaseJudge) judgeExtension(o *op) Verdict {
 	if c == nil {
 		return violation(o.ret, opIDs(o), "the extend of %s succeeded at %s; its owner held nothing", o.owner, at(o.ret))
 	}
-	if x := o.own.changes.between(o.inv, o.ret); j.claims.Nodes == 1 && slices.ContainsFunc(x, func(x *change) bool { return x.grants() && x.holder == o.owner && j.commandOf(x, o) }) {
+	grants := func(x *change) bool { return x.grants() && x.holder == o.owner && j.commandOf(x, o) }
+	if j.claims.Nodes == 1 && slices.ContainsFunc(o.own.changes.between(o.inv, o.ret), grants) {
 		return byServers(violation(o.ret, opIDs(j.op(c.AcquireOp), o), "the extend of %s succeeded at %s and took the lock anew; no server held it for that owner any more", o.owner, at(o.ret)))
 	}
 	owed, known := j.owedByServers(c, o.ret)

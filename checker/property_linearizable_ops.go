@@ -33,6 +33,9 @@ func (j linearizableJudge) lockOps(lock string) (ops []linear.Op, byLog bool) {
 	}
 	for _, o := range j.byLock[lock] {
 		_, crashed := j.crashed[o.client]
+		if until := o.res.Until; crashed && until > 0 && !o.args.Renewed && !j.claims.Reentrant && o == o.own.ops.all[len(o.own.ops.all)-1] { // its grant named the end
+			ops = append(ops, linear.Op{ID: o.id, Owner: j.who.Number(o.owner), Kind: linear.MaybeGave, Call: until, Return: linear.Forever, Asked: until})
+		}
 		other := int32(0)
 		if name := j.other[o.owner]; name != "" {
 			other = j.who.Number(name)
@@ -85,15 +88,8 @@ func (t *trace) metItself(o *op) bool {
 }
 
 // lossesOfTheDead adds the releases that owners would have made which were notified of a
-// loss and died before they released. Their client may have released the hold. It adds as
-// well the end that a grant had named for the hold of a dead owner.
+// loss and died before they released. Their client may have released the hold.
 func (j linearizableJudge) lossesOfTheDead(lock string, ops []linear.Op) []linear.Op {
-	for _, o := range j.byLock[lock] {
-		_, dead := j.crashed[o.client]
-		if until := o.res.Until; dead && until > 0 && !o.args.Renewed && !j.claims.Reentrant && o == o.own.ops.all[len(o.own.ops.all)-1] {
-			ops = append(ops, linear.Op{ID: o.id, Owner: j.who.Number(o.owner), Kind: linear.MaybeGave, Call: until, Return: linear.Forever, Asked: until})
-		}
-	}
 	for _, n := range j.notes {
 		died, dead := j.crashed[n.Client]
 		if n.F != history.Lost || n.Lock != lock || n.Owner == "" || !dead {

@@ -91,7 +91,9 @@ var shared = openings{
 	"lost-signal-of-first-hold": faced(func(f *face) {
 		var first <-chan struct{}
 		f.lost = func() <-chan struct{} {
-			first = cmp.Or(first, lostOf(f.base))
+			if first == nil {
+				first = lostOf(f.base)
+			}
 			return first
 		}
 	}),

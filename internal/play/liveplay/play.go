@@ -1,7 +1,6 @@
 package liveplay
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -93,7 +92,9 @@ func PlayLive(ctx context.Context, s *scenarios.Scenario, l *locks.Lock, seed ui
 	if err := s.Check(l); err != nil {
 		return nil, err
 	}
-	o.Scale = cmp.Or(o.Scale, pace(s, l))
+	if o.Scale == 0 {
+		o.Scale = pace(s, l)
+	}
 	needs := needsOf(s, l)
 	s = s.WithDefaults().AtScale(o.Scale)
 	if o.Backend.External != nil {

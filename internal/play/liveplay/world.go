@@ -1,7 +1,6 @@
 package liveplay
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"iter"
@@ -175,7 +174,9 @@ func (p playing) once(ctx context.Context, j suite.Job) suite.Answer {
 		a.Defect = err.Error()
 		return a
 	}
-	how.Scale = cmp.Or(how.Scale, pace(s, l.Lock))
+	if how.Scale == 0 {
+		how.Scale = pace(s, l.Lock)
+	}
 	a.Run.TimeScale = how.Scale
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()

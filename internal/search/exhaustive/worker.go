@@ -1,7 +1,6 @@
 package exhaustive
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -98,7 +97,9 @@ func observe(s *scenarios.Scenario, h *history.History, verdicts map[checker.Pro
 		v := verdicts[c.Property]
 		one := violation{c.Property, v.Class, v.Class, v.Reason, c.Faults}
 		if v.Faulty() {
-			one.Class = cmp.Or(one.Class, particulars.ReplaceAllString(v.Reason, "#"))
+			if one.Class == "" {
+				one.Class = particulars.ReplaceAllString(v.Reason, "#")
+			}
 			out.Faulty = append(out.Faulty, one)
 		} else {
 			one.Class = particulars.ReplaceAllString(v.Inherent, "#")
