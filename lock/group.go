@@ -152,18 +152,18 @@ func (g *Group) lock(ctx context.Context, a Acquire, forever bool) (Grant, error
 		return Grant{}, cmp.Or(ctx.Err(), ErrBusy) // the owner has another call under way
 	}
 	defer func() { <-g.gate }()
+	h, left := g.ownHold(), error(nil)
+	if h != nil && !h.isLost() && h.ctx.Err() != nil { // an Unlock of unknown outcome has begun to release it
+		left, h = h.giveBack(ctx, 0, (*Hold).Release), nil
+	}
 	a.Wait = max(min(a.Wait, 1), a.Wait-time.Since(start)) // what is left of a wait remains one
-	h := g.ownHold()
 	switch {
 	case h == nil:
-		h, err = g.acquire(ctx, a, forever)
-	case h.isLost():
-		err = fmt.Errorf("acquire all again: %w", ErrLost)
-	case h.ctx.Err() != nil: // an Unlock of unknown outcome has begun to release it
-		left := h.giveBack(ctx, (*Hold).Release)
 		if h, err = g.acquire(ctx, a, forever); left != nil && errors.Is(err, ErrBusy) {
 			err = errStillOpen
 		}
+	case h.isLost():
+		err = fmt.Errorf("acquire all again: %w", ErrLost)
 	default:
 		if err = h.raise(op, a.Lease); err != nil && op.Err() != nil && ctx.Err() == nil && !h.isLost() {
 			err = unknown("acquire all again", err)
@@ -264,7 +264,7 @@ func (g *Group) acquire(ctx context.Context, a Acquire, forever bool) (*GroupHol
 				return h, nil
 			}
 			// The round took so long that its first grant may have ended.
-			err = errors.Join(fmt.Errorf("acquire all: the lease ran out: %w", ErrBusy), h.giveBack(ctx, (*Hold).undo))
+			err = errors.Join(fmt.Errorf("acquire all: the lease ran out: %w", ErrBusy), h.giveBack(ctx, 0, (*Hold).undo))
 		}
 		if errors.Is(err, ErrUnknown) {
 			left = time.Now().Add(cmp.Or(a.Lease, g.members[0].Client.cfg.lease))
@@ -312,7 +312,7 @@ func (g *Group) round(ctx context.Context, a Acquire, forever bool, end time.Tim
 	holds = make([]*Hold, len(g.members))
 	for i, m := range g.members {
 		err := ErrBusy
-		one := Acquire{Lease: a.Lease, Wait: time.Until(end), inRound: true}
+		one, asked := Acquire{Lease: a.Lease, Wait: time.Until(end), inRound: true}, time.Now()
 		if i == 0 || one.Wait > 0 || !forever && a.Wait <= 0 {
 			holds[i], err = m.Client.hold(ctx, m.Name, one, false, false)
 		}
@@ -321,7 +321,8 @@ func (g *Group) round(ctx context.Context, a Acquire, forever bool, end time.Tim
 				err = ErrBusy // the time of the round ended it, and the member takes back what it may have got
 			}
 			err = fmt.Errorf("acquire member %d: %w", i, err)
-			return nil, 0, errors.Join(err, newGroupHold(ctx, g, holds).giveBack(ctx, (*Hold).undo))
+			late := time.Since(asked) - cmp.Or(max(one.Wait, 0), m.Client.cfg.unlockTimeout) // by its own give-back
+			return nil, 0, errors.Join(err, newGroupHold(ctx, g, holds).giveBack(ctx, late, (*Hold).undo))
 		}
 	}
 	return holds, 0, nil
@@ -359,7 +360,7 @@ func (g *Group) roundOfAny(ctx context.Context, a Acquire) (holds []*Hold, unsur
 	if granted >= g.need {
 		return holds, unsure, nil
 	}
-	errs = append(errs, newGroupHold(ctx, g, holds).giveBack(ctx, (*Hold).undo))
+	errs = append(errs, newGroupHold(ctx, g, holds).giveBack(ctx, 0, (*Hold).undo))
 	if granted+taken >= g.need {
 		return nil, 0, ErrBusy
 	}
