@@ -214,7 +214,7 @@ func Names() []string {
 // Summary describes the lock in a line.
 func (s *Lock) Summary() string { return s.summary }
 
-// Find returns a built-in lock or a mutant of the gallery.
+// Find returns a built-in lock, a mutant of the gallery, or one that was registered.
 func Find(name string) (*Lock, error) {
 	if i := slices.IndexFunc(builtIn, func(s *Lock) bool { return s.name == name }); i >= 0 {
 		return builtIn[i], nil
@@ -228,11 +228,18 @@ func Find(name string) (*Lock, error) {
 	if m, ok := gallery.Find(name); ok {
 		return mutantOf(m)
 	}
-	if s, err := findUse(name); s != nil || err != nil {
-		return s, err
+	if i := slices.IndexFunc(registered, func(s *Lock) bool { return s.name == name }); i >= 0 {
+		return registered[i], nil
 	}
 	return nil, fmt.Errorf("unknown lock %q", name)
 }
+
+// registered are further locks that [Find] finds.
+var registered []*Lock
+
+// Register lets [Find] find a further lock by its name. It is for programs that play locks
+// of their own in several processes; call it before any run, in each of them.
+func Register(l *Lock) { registered = append(registered, l) }
 
 // MustFind is [Find] for a correct name; it panics for any other.
 func MustFind(name string) *Lock {

@@ -14,8 +14,8 @@ import (
 	"github.com/holdfast-go/holdfast/internal/random"
 	"github.com/holdfast-go/holdfast/internal/suite"
 	"github.com/holdfast-go/holdfast/internal/suite/workers"
-	"github.com/holdfast-go/holdfast/scenarios/locks"
 	"github.com/holdfast-go/holdfast/tools/mutation/schemata"
+	"github.com/holdfast-go/holdfast/tools/mutation/uses"
 )
 
 // hunt says how to play mutants. The same hunt of the same source gives the same
@@ -118,7 +118,7 @@ func (h hunt) playOriginal(ctx context.Context, step func()) (*ground, error) {
 			g.left = append(g.left, which(r.job))
 		case i >= len(h.catalogue):
 			g.drawn = append(g.drawn, r)
-		case !a.Run.AsExpected && slices.Contains(locks.Uses(), r.job.Lock): // it may suit not every scenario
+		case !a.Run.AsExpected && slices.Contains(uses.Names(), r.job.Lock): // it may suit not every scenario
 		case !a.Run.AsExpected:
 			g.left = append(g.left, which(r.job))
 		default:

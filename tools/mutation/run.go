@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/scenarios/locks"
+	"github.com/holdfast-go/holdfast/tools/mutation/uses"
 )
 
 // options say what to measure, and how.
@@ -34,7 +35,7 @@ type options struct {
 // measure finds, builds and plays mutants. When ctx ends, the report has the
 // finished ones.
 func (o options) measure(ctx context.Context) (*report, error) {
-	under, uses, err := o.pickLocks()
+	under, further, err := o.pickLocks()
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +65,7 @@ func (o options) measure(ctx context.Context) (*report, error) {
 	}
 	built()
 	if !o.NoRuns {
-		if h.catalogue, err = catalogueJobs(under, uses, o.Seed); err != nil {
+		if h.catalogue, err = catalogueJobs(under, further, o.Seed); err != nil {
 			return nil, err
 		}
 		if h.drawn, err = drawJobs(under, o.Seed, o.Crossed, o.Drawn); err != nil {
@@ -174,30 +175,30 @@ func (o options) check() error {
 	}
 	for _, name := range o.Locks {
 		if _, err := locks.Find(name); err != nil {
-			return fmt.Errorf("--lock: %w%s", err, didYouMean(name, slices.Concat(locks.Names(), locks.Uses())))
+			return fmt.Errorf("--lock: %w%s", err, didYouMean(name, slices.Concat(locks.Names(), uses.Names())))
 		}
 	}
 	return nil
 }
 
 // pickLocks returns the locks to play, and the further uses of the reference lock.
-func (o options) pickLocks() (chosen, uses []*locks.Lock, err error) {
+func (o options) pickLocks() (chosen, further []*locks.Lock, err error) {
 	names := o.Locks
 	if len(names) == 0 {
-		names = slices.Concat(locks.Names(), locks.Uses())
+		names = slices.Concat(locks.Names(), uses.Names())
 	}
 	for _, name := range names {
 		l, err := locks.Find(name)
 		if err != nil {
 			return nil, nil, err
 		}
-		if slices.Contains(locks.Uses(), name) {
-			uses = append(uses, l)
+		if slices.Contains(uses.Names(), name) {
+			further = append(further, l)
 		} else {
 			chosen = append(chosen, l)
 		}
 	}
-	return chosen, uses, nil
+	return chosen, further, nil
 }
 
 // command is the command that repeats the measurement.

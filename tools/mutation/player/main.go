@@ -15,6 +15,7 @@ import (
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/scenarios/locks"
 	"github.com/holdfast-go/holdfast/tools/mutation/schemata"
+	_ "github.com/holdfast-go/holdfast/tools/mutation/uses" // its locks
 )
 
 func main() {

@@ -1,41 +1,46 @@
-package locks
+// Package uses has further ways to use the reference lock. They reach code that the
+// built-in locks do not call, so mutation plays them, too. [locks.Find] finds them in a
+// program that imports the package.
+package uses
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
 	"github.com/holdfast-go/holdfast/checker/history"
+	"github.com/holdfast-go/holdfast/internal/random"
 	"github.com/holdfast-go/holdfast/lock"
+	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
 
-// uses are further ways to use the reference lock. They reach code that the built-in
-// locks do not call. Only mutation plays them, so they are in no list; [Find]
-// finds them by name. They are judged by their claims, like third-party locks.
+// uses are judged by their claims, like third-party locks.
 var uses = []struct {
-	description Description
-	open        func(Environment) (Session, error)
+	description locks.Description
+	open        func(locks.Environment) (locks.Session, error)
 }{
-	{Description{
+	{locks.Description{
 		Name: "reentrant-do", Summary: "the reference lock, with each critical section in one call of Do",
-		Claims: useClaims(func(c *history.Claims) { c.TakesBack, c.Extends, c.ShutsDown, c.Messages = true, true, true, true }),
+		Claims: claims(func(c *history.Claims) { c.TakesBack, c.Extends, c.ShutsDown, c.Messages = true, true, true, true }),
 	}, openDo},
-	{Description{
+	{locks.Description{
 		Name: "reentrant-force", Summary: "the reference lock, released by ForceUnlock while its lease lasts",
-		Claims: useClaims(func(c *history.Claims) { c.TakesBack, c.Messages = true, true }),
+		Claims: claims(func(c *history.Claims) { c.TakesBack, c.Messages = true, true }),
 	}, openForce},
 }
 
-// useClaims are the claims of every use, and more.
-func useClaims(more func(*history.Claims)) history.Claims {
+// claims are those of every use, and more.
+func claims(more func(*history.Claims)) history.Claims {
 	c := history.Claims{Waits: true, Cancels: true, Closes: true, Lease: true, Explicit: true, Renewal: true, LostSign: true}
 	more(&c)
 	return c
 }
 
-// Uses are the names of further ways to use the reference lock.
-func Uses() []string {
+// Names are the names of the uses.
+func Names() []string {
 	names := make([]string, len(uses))
 	for i, u := range uses {
 		names[i] = u.description.Name
@@ -43,59 +48,101 @@ func Uses() []string {
 	return names
 }
 
-// findUse finds a further way to use the reference lock; nil for none of that name.
-func findUse(name string) (*Lock, error) {
+func init() {
 	for _, u := range uses {
-		if d := u.description; d.Name == name {
-			d.RenewEvery, d.HandoffNS = 0.334, int64(DefaultSafetyPoll)
-			d.Drift = &Drift{Rate: 0.01, ConstNS: int64(2 * time.Millisecond)}
-			return newThirdParty(d, u.open)
+		d := u.description
+		d.RenewEvery, d.HandoffNS = 0.334, int64(locks.DefaultSafetyPoll)
+		d.Drift = &locks.Drift{Rate: 0.01, ConstNS: int64(2 * time.Millisecond)}
+		l, err := locks.NewThirdParty(d, u.open)
+		if err != nil {
+			panic(err)
 		}
+		locks.Register(l)
 	}
-	return nil, nil
 }
 
-func openDo(e Environment) (Session, error) {
-	s := &doSession{}
-	s.callSession = newCallSession(e, 1, func(clients []*lock.Client, name, _ string) lock.Locker {
-		l := &doLocker{client: clients[0], name: name}
-		s.lockers = append(s.lockers, l) // under the mutex of Locker
-		return l
-	})
-	return s, nil
+func openDo(e locks.Environment) (locks.Session, error) {
+	return &doSession{env: e, clients: map[string]*lock.Client{}}, nil
 }
 
-// doSession ends the calls of Do that still run when it is closed.
+// doSession has a client for each thread, so that the owner of a thread's calls always has
+// the same name.
 type doSession struct {
-	*callSession
+	env locks.Environment
+
+	mu      sync.Mutex
+	clients map[string]*lock.Client // by thread
+	order   []*lock.Client
 	lockers []*doLocker
+	closed  bool
 }
 
-// Shutdown implements [Leaver].
-func (s *doSession) Shutdown(ctx context.Context) error {
-	defer s.end()
-	return s.callSession.Shutdown(ctx)
-}
+// Identity implements [locks.Session]. Each call is an owner with the least free number.
+func (s *doSession) Identity(thread string) string { return s.env.Process + "/" + thread + "::" }
 
-// Close implements [Session].
-func (s *doSession) Close() error {
-	defer s.end()
-	return s.callSession.Close()
-}
-
-// end lets the work of all calls return.
-func (s *doSession) end() {
+// Locker implements [locks.Session].
+func (s *doSession) Locker(name, thread string) lock.Locker {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, l := range s.lockers {
+	l := &doLocker{name: name}
+	l.client, l.err = s.clientOf(thread)
+	s.lockers = append(s.lockers, l)
+	return l
+}
+
+// clientOf returns the client of a thread. The caller holds mu.
+func (s *doSession) clientOf(thread string) (*lock.Client, error) {
+	if c := s.clients[thread]; c != nil {
+		return c, nil
+	}
+	if s.closed {
+		return nil, lock.ErrClosed
+	}
+	e := s.env
+	c, err := lock.New(e.Clients[0], lock.WithID(e.Process+"/"+thread), lock.WithWatchdogTimeout(e.Lease),
+		lock.WithSafetyPoll(cmp.Or(e.Poll, locks.Scaled(locks.DefaultSafetyPoll, e.Scale))),
+		lock.WithRand(random.Stream(e.Seed, "lock", e.Process, thread)))
+	if err != nil {
+		return nil, fmt.Errorf("open the lock of %s: %w", thread, err)
+	}
+	s.clients[thread] = c
+	s.order = append(s.order, c)
+	return c, nil
+}
+
+// Shutdown implements [locks.Leaver].
+func (s *doSession) Shutdown(ctx context.Context) error {
+	return s.leave(func(c *lock.Client) error { return c.Shutdown(ctx) })
+}
+
+// Close implements [locks.Session].
+func (s *doSession) Close() error { return s.leave((*lock.Client).Close) }
+
+// leave ends the clients, and then the work of all calls that still run. A client may take
+// long. A call that asks for a locker meanwhile must not wait for a mutex, as virtual time
+// would stop.
+func (s *doSession) leave(end func(*lock.Client) error) error {
+	s.mu.Lock()
+	s.closed = true
+	clients, lockers := s.order, s.lockers // they stay as they are from here on
+	s.mu.Unlock()
+	errs := make([]error, len(clients))
+	var all sync.WaitGroup
+	for i, c := range clients {
+		all.Go(func() { errs[i] = end(c) })
+	}
+	all.Wait()
+	for _, l := range lockers {
 		l.end()
 	}
+	return errors.Join(errs...)
 }
 
 // doLocker makes an acquire and its release out of one call of Do.
 // It implements [lock.Locker], [lock.Extender] and [lock.LostNotifier].
 type doLocker struct {
 	client *lock.Client
+	err    error // that the client could not be opened with
 	name   string
 
 	mu   sync.Mutex
@@ -110,6 +157,9 @@ type doCall struct {
 }
 
 func (l *doLocker) Lock(ctx context.Context, opts ...lock.AcquireOption) (lock.Grant, error) {
+	if l.err != nil {
+		return lock.Grant{}, l.err
+	}
 	d := &doCall{leave: make(chan struct{}), done: make(chan error, 1)}
 	granted := make(chan *lock.Hold, 1)
 	go func() {
@@ -186,17 +236,17 @@ func (l *doLocker) Lost() <-chan struct{} {
 	return nil
 }
 
-func openForce(e Environment) (Session, error) {
-	s, err := openReference()(e)
+func openForce(e locks.Environment) (locks.Session, error) {
+	s, err := locks.MustFind("reentrant").Open(e)
 	if err != nil {
 		return nil, err
 	}
 	return forceSession{s}, nil
 }
 
-type forceSession struct{ Session }
+type forceSession struct{ locks.Session }
 
-// Locker implements [Session].
+// Locker implements [locks.Session].
 func (s forceSession) Locker(name, thread string) lock.Locker {
 	return &forceLocker{Reentrant: s.Session.Locker(name, thread).(*lock.Reentrant)}
 }
