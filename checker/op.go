@@ -36,9 +36,10 @@ func (o *op) followsUnclearRelease() bool {
 	return r != nil && r.f == history.Release && r.unclear()
 }
 
-// followsUnclearAcquire reports whether the owner had no answer to its acquire before.
+// followsUnclearAcquire reports whether the owner had no answer to its acquire before. One
+// that was refused meanwhile has done nothing.
 func (o *op) followsUnclearAcquire() bool {
-	before := o.own.ops.last(o.inv-1, isAcquire)
+	before := o.own.ops.last(o.inv-1, func(p *op) bool { return isAcquire(p) && !p.failed(history.ErrRefused) })
 	return before != nil && before.unclear()
 }
 

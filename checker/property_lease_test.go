@@ -166,6 +166,8 @@ func TestLeaseAndRenewal(t *testing.T) {
 			3021 server n1 EVAL by=c1 holder=c1 count=1 ttl=860
 			3022 c1 ok count=1`, Lease, Violated, "", "were still owed", ""},
 		{"handed to the place of an acquire without an answer", leased(func(h *history.Header) { h.Claims.Fairness = true }), placeKept("info err=unknown"), Lease, OutcomeOK, "", "", ""},
+		{"the same, and another acquire was refused meanwhile", leased(func(h *history.Header) { h.Claims.Fairness = true }), placeKept("info err=unknown" + refusedMeanwhile), Lease, OutcomeOK, "", "", ""},
+		{"handed to an owner without a place, and another acquire was refused meanwhile", leased(func(h *history.Header) { h.Claims.Fairness = true }), placeKept("fail err=busy" + refusedMeanwhile), Lease, Violated, "", "were still owed", ""},
 		{"handed to an owner without a place", leased(func(h *history.Header) { h.Claims.Fairness = true }), placeKept("fail err=busy"), Lease, Violated, "", "were still owed", ""},
 		{"in time", renewed, hold + `
 			330  server n1 PEXPIRE by=c1 holder=c1 ttl=1000
@@ -243,6 +245,11 @@ func TestRenewalAfterAFault(t *testing.T) {
 			3500  c1 gives`, Renewal, Violated, "", "although nothing was wrong any more after 2.000 s", "server log"},
 	})
 }
+
+// refusedMeanwhile is one more acquire of the owner of placeKept, which did nothing.
+const refusedMeanwhile = `
+		902  c1 acquire lease=3000 wait=3000
+		905  c1 fail err=refused`
 
 // placeKept is an owner whose earlier acquire ended with an answer, while its server was down.
 func placeKept(answer string) string {
