@@ -10,28 +10,31 @@ import (
 // time, for nearly its lease or longer. The time in which its process was paused
 // does not count.
 func workedPastLease(h *history.History, by int64) bool {
-	type hold struct{ from, lease int64 }
-	pauses := slices.DeleteFunc(h.Strikes(), func(s *history.Strike) bool { return !s.StopsProcess || s.Failed() })
-	leases := map[int64]int64{}  // of acquires that are not renewed, by operation
-	holds := map[string][]hold{} // by client
-	worked := func(c string, now int64) bool {
-		return slices.ContainsFunc(holds[c], func(x hold) bool { return ran(pauses, c, x.from, now) >= x.lease*9/10 })
+	type hold struct {
+		client, owner, lock string
+		from, lease         int64
 	}
+	pauses := slices.DeleteFunc(h.Strikes(), func(s *history.Strike) bool { return !s.StopsProcess || s.Failed() })
+	leases := map[int64]int64{} // of acquires that are not renewed, by operation
+	var holds []hold
 	for _, e := range h.Events {
+		of := func(x hold) bool {
+			return x.client == e.Client && (e.F == history.Crashed || x.owner == e.Owner && x.lock == e.Lock)
+		}
 		switch {
 		case e.Kind == history.Invoke && e.F == history.Acquire && e.Args != nil && e.Args.Lease > 0 && !e.Args.Renewed:
 			leases[e.Op] = e.Args.Lease
 		case e.Kind == history.OK && e.F == history.Acquire && leases[e.Op] > 0 && e.Time <= by:
-			holds[e.Client] = append(holds[e.Client], hold{e.Time, leases[e.Op]})
+			holds = append(holds, hold{e.Client, e.Owner, e.Lock, e.Time, leases[e.Op]})
 		case e.Kind == history.Invoke && e.F == history.Write, e.Kind == history.Invoke && e.F == history.Release, e.Kind == history.Note && e.F == history.Crashed:
-			if worked(e.Client, e.Time) {
+			if slices.ContainsFunc(holds, func(x hold) bool { return of(x) && ran(pauses, x.client, x.from, e.Time) >= x.lease*9/10 }) {
 				return true
 			}
 			if e.F != history.Write {
-				holds[e.Client] = nil
+				holds = slices.DeleteFunc(holds, of)
 			}
 		case e.Kind == history.Note && e.F == history.Lost:
-			holds[e.Client] = nil
+			holds = slices.DeleteFunc(holds, of)
 		}
 	}
 	return false
