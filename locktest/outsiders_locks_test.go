@@ -3,6 +3,10 @@ package locktest
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -78,11 +82,12 @@ func singleLock(mistake string) Lock {
 		Handoff: single.Poll, Reaches: reached,
 		Busy: single.ErrTaken, NotHeld: single.ErrNotHeld, Classify: unclear(single.ErrUnclear),
 		Open: func(c *Client) (Session, error) {
-			s := &leaving{forgets: mistake == "shutdown-forgets"}
+			s := &leaving{held: map[*single.Mutex]bool{}, forgets: mistake == "shutdown-forgets"}
 			s.opened = opened{connect(c), func(name, owner string) lock.Locker {
 				m := &single.Mutex{Redis: s.clients[0], Name: name, Lease: c.Lease, Rand: c.Rand(owner), Mistake: mistake}
 				return &Funcs{
-					Acquire: func(ctx context.Context) error { return s.took(m, m.Lock(ctx)) }, Release: m.Unlock, Extend: m.Extend, Until: m.Until,
+					Acquire: func(ctx context.Context) error { return s.took(m, m.Lock(ctx)) }, Extend: m.Extend, Until: m.Until,
+					Release:    func(ctx context.Context) error { return s.gave(ctx, m) },
 					AcquireFor: func(ctx context.Context, lease time.Duration) error { return s.took(m, m.LockFor(ctx, lease)) },
 				}
 			}}
@@ -94,24 +99,41 @@ func singleLock(mistake string) Lock {
 // leaving is a session that can be shut down.
 type leaving struct {
 	opened
-	held    *single.Mutex // that was taken last
-	forgets bool          // to release: a defect for tests
+	mu      sync.Mutex
+	held    map[*single.Mutex]bool
+	forgets bool // to release: a defect for tests
 }
 
 func (s *leaving) took(m *single.Mutex, err error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if err == nil {
-		s.held = m
+		s.held[m] = true
 	}
 	return err
 }
 
+// gave releases a hold, which a shutdown then leaves alone.
+func (s *leaving) gave(ctx context.Context, m *single.Mutex) error {
+	s.mu.Lock()
+	delete(s.held, m)
+	s.mu.Unlock()
+	return m.Unlock(ctx)
+}
+
 // Shutdown implements [locks.Leaver].
 func (s *leaving) Shutdown(ctx context.Context) error {
-	var err error
-	if s.held != nil && !s.forgets {
-		err = s.held.Unlock(ctx)
+	s.mu.Lock()
+	held := slices.SortedFunc(maps.Keys(s.held), func(a, b *single.Mutex) int { return strings.Compare(a.Name, b.Name) })
+	s.mu.Unlock()
+	var errs []error
+	if s.forgets {
+		held = nil
 	}
-	return errors.Join(err, s.Close())
+	for _, m := range held {
+		errs = append(errs, m.Unlock(ctx))
+	}
+	return errors.Join(append(errs, s.Close())...)
 }
 
 func watchdogLock(mistake string) Lock {

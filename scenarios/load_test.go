@@ -76,7 +76,7 @@ var bad = []struct {
 	// Keys.
 	{"unknown key", "title:", "titel:", "2:1", `unknown key "titel"`, "did you mean title?", true},
 	{"unknown key, nothing near", "title:", "xyzzy:", "2:1", `unknown key "xyzzy"`, "allowed: scenario, title,", true},
-	{"unknown key inside", "  wait: 15s", "  timeout: 15s", "12:3", `unknown key "timeout" in workload`, "allowed: lock, locks, holds", true},
+	{"unknown key inside", "  wait: 15s", "  timeout: 15s", "12:3", `unknown key "timeout" in workload`, "allowed: lock, locks, together, holds", true},
 	{"unknown key in flow style", "{start: 2s}", "{begin: 1s, start: 2s}", "16:14", `unknown key "begin" in override.client-2`, "allowed:", true},
 	{"unknown key of an anchor", "nth: 2", "nht: 2", "20:45", `unknown key "nht" in faults[0].on`, "did you mean nth?", true},
 	{"key given twice", "  wait: 15s", "  wait: 15s\n  wait: 16s", "13:3", `not valid YAML: mapping key "wait" already defined`, "", false},
@@ -170,6 +170,7 @@ var bad = []struct {
 	{"a herd that rests", "  wait: 15s", "  rest: 1s\n  herd: true", "13:9", "a herd does not rest", "leave rest out", false},
 	{"lock and locks", "  wait: 15s", "  locks: [b]", "12:3", "there are both lock and locks", "leave lock out", false},
 	{"no lock", "  lock: stock", "  locks: []", "9:10", "workload.locks names no lock", "", true},
+	{"together with one lock", "  lock: stock", "  lock: stock\n  together: true", "10:13", "workload.together is about two locks or more", "such as locks: [stock, till]", true},
 	{"a lock twice", "  lock: stock", "  locks: [a, a]", "9:14", `lock "a" is listed twice`, "", true},
 	{"a name too long", "  lock: stock", "  lock: " + strings.Repeat("x", 513), "9:9", "the name of a lock has at most 512 bytes, this one 513", "", true},
 

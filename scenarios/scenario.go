@@ -77,7 +77,11 @@ type Workload struct {
 	Lock string `yaml:"lock" json:"lock,omitempty"` // the lock's name; default "stock"
 	// Locks are the names of several locks, instead of Lock. Each guards its
 	// own stock, and the critical sections of an owner use them in turn.
-	Locks []string        `yaml:"locks" json:"locks,omitempty"`
+	Locks []string `yaml:"locks" json:"locks,omitempty"`
+	// Together makes an owner hold all of Locks at once: a critical section of each lies
+	// within that of the one before. All owners take them in this order.
+	Together bool `yaml:"together" json:"together,omitempty"`
+
 	Holds int             `yaml:"holds" json:"holds"` // critical sections per client
 	Lease faults.Duration `yaml:"lease" json:"lease"` // lease, and watchdog timeout
 	Wait  faults.Duration `yaml:"wait" json:"wait"`   // how long an acquire waits

@@ -168,6 +168,9 @@ func (v validator) names() error {
 	if v.d.has("workload.locks") && len(w.Locks) == 0 {
 		return v.at("workload.locks", "such as locks: [stock, till]", "workload.locks names no lock")
 	}
+	if w.Together && len(w.Locks) < 2 {
+		return v.at("workload.together", "such as locks: [stock, till]", "workload.together is about two locks or more")
+	}
 	if v.d.has("workload.lock") {
 		return v.lockName("workload.lock", w.Lock)
 	}

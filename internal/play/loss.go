@@ -144,7 +144,7 @@ func (c *thread) listen(l *loss) (stop func()) {
 	if l.signal == nil && over == nil {
 		return done
 	}
-	quit, signal := make(chan struct{}), l.signal
+	quit, signal, part := make(chan struct{}), l.signal, " loss of "+c.lock+" by "
 	go func() {
 		defer done()
 		woken := false
@@ -155,7 +155,7 @@ func (c *thread) listen(l *loss) (stop func()) {
 		case <-quit:
 			return
 		}
-		if c.proceedAs(" loss of ", woken) {
+		if c.proceedAs(part, woken) {
 			l.mustEnd()
 		}
 	}()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,7 +14,6 @@ import (
 	"github.com/holdfast-go/holdfast/faults"
 	"github.com/holdfast-go/holdfast/internal/goroutines"
 	"github.com/holdfast-go/holdfast/lock"
-	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
 
 // thread plays the workload of one owner at a time. Several threads of a client
@@ -33,8 +33,11 @@ type thread struct {
 	unclear bool
 	base    string // the name of the owner in the mode of home
 	lockers map[view]lock.Locker
+	section // the present one
+}
 
-	// Of the present critical section.
+// section is a critical section.
+type section struct {
 	lock   string
 	share  history.Share // home, or the other mode
 	owner  string
@@ -73,12 +76,34 @@ func (c *thread) notePanic() {
 }
 
 // turnTo selects the lock of a critical section, in turn. The owners of a client begin with
-// different ones, so that it has to do with all of them at once.
+// different ones, so that it has to do with all of them at once, unless each holds all.
 func (c *thread) turnTo(hold int) {
-	names := c.work.Names()
-	c.lock = names[(hold+c.number-1)%len(names)]
-	c.stock = c.stocks[c.lock]
+	names, next := c.work.Names(), hold+c.number-1
+	if c.work.Together {
+		next = 0
+	}
+	c.enter(names[next%len(names)])
+}
+
+// enter selects a lock.
+func (c *thread) enter(lock string) {
+	c.section = section{lock: lock, stock: c.stocks[lock]}
 	c.face(c.home)
+}
+
+// within plays a critical section of the next lock within the present one, if the workload
+// holds all of them together.
+func (c *thread) within(ctx context.Context) {
+	names := c.work.Names()
+	next := slices.Index(names, c.lock) + 1
+	if !c.work.Together || next == len(names) || c.loss.mustEnd() || !c.proceed() {
+		return
+	}
+	outer, stop := c.section, c.listen(c.loss)
+	c.enter(names[next])
+	c.critical(ctx)
+	c.section = outer
+	stop()
 }
 
 // critical is one critical section: lock, read, think, write, unlock.
@@ -119,6 +144,9 @@ func (c *thread) critical(ctx context.Context) {
 	second, turned := c.turn(ctx, lease)
 	defer c.face(c.home)
 	gone := c.work.Extend > 0 && !c.loss.overstayed() && !c.extend(ctx)
+	if !gone {
+		c.within(ctx)
+	}
 	heeded := gone || c.think(ctx)
 	if !c.proceed() {
 		return
@@ -149,31 +177,6 @@ func (c *thread) critical(ctx context.Context) {
 	for ; held > 0; held-- {
 		if !c.giveBack(ctx, held) {
 			return
-		}
-	}
-}
-
-// askEvery is the pause before a client asks again for a release of unknown
-// outcome. It does so to the end of the run.
-const askEvery = 500 * time.Millisecond
-
-// giveBack releases the innermost of held holds; false means that the owner is
-// finished. With outer holds an unknown outcome does not finish the owner:
-// otherwise these would stay held, and a watchdog would renew them for ever. For
-// the outermost hold it does, unless the workload repeats the release.
-func (c *thread) giveBack(ctx context.Context, held int) bool {
-	for {
-		switch kind := c.release(ctx, held > 1); {
-		case kind == history.OK:
-			return c.proceed()
-		case kind != history.Info || held == 1 && (!c.work.RetryRelease || c.last && c.work.Shutdown): // a second shutdown would find nothing to do
-			return false
-		}
-		stop := c.listen(c.loss)
-		c.sleep(ctx, askEvery)
-		stop()
-		if ctx.Err() != nil || !c.proceed() {
-			return false
 		}
 	}
 }
@@ -251,67 +254,6 @@ func (c *thread) try(ctx context.Context, explicit, wait time.Duration) (lock.Gr
 		return g, gone
 	}
 	return g, history.OK
-}
-
-// release releases one hold and returns the outcome. With outer holds it meanwhile
-// listens for their loss.
-func (c *thread) release(ctx context.Context, outer bool) history.Kind {
-	ctx, done := c.Proc.Begin(ctx, "release")
-	defer done()
-	var args *history.Args
-	if c.share.Permits > 1 {
-		args = &history.Args{Share: c.share}
-	}
-	op, ok := c.begin(history.Release, "release", args)
-	if !ok {
-		return gone
-	}
-	if outer {
-		defer c.listen(c.loss)()
-	}
-	alone := c.present == c.number // no earlier owner of this thread may still have a hold
-	left, err := c.unlock(ctx, !outer && alone && c.last && c.work.Shutdown)
-	if !c.proceed() {
-		return gone
-	}
-	if outer {
-		c.loss.mustEnd()
-	}
-	kind, class := history.OK, ""
-	if err == nil {
-		c.rec.Finish(op, history.OK, history.Result{Count: left})
-	} else {
-		if kind, class = classify(err); class == history.ErrRefused { // the hold is still there, and its owner may ask again
-			kind, class = history.Info, history.ErrUnknown
-		}
-		c.rec.Finish(op, kind, history.Result{Error: class, Message: err.Error()})
-	}
-	c.announce(faults.Moment{Name: faults.Released, Client: c.Proc.Name(), Op: "release"})
-	c.unclear = c.unclear || kind == history.Info
-	return kind
-}
-
-// unlock releases one hold, or all of the process by a shutdown of its lock. A shutdown
-// has no error for a hold that was lost before, so the notice of loss tells that.
-func (c *thread) unlock(ctx context.Context, shutdown bool) (left int, err error) {
-	s, ok := c.session.(locks.Leaver)
-	if !ok || !shutdown {
-		return c.locker.Unlock(ctx)
-	}
-	var lost <-chan struct{}
-	if n, ok := c.locker.(lock.LostNotifier); ok {
-		lost = n.Lost()
-	}
-	c.closing.Do(func() {})                                        // the shutdown closes the lock handle
-	if err := s.Shutdown(context.WithoutCancel(ctx)); err != nil { // it may leave holds behind when its context ends
-		return 0, err
-	}
-	select {
-	case <-lost:
-		return 0, lock.ErrLost
-	default:
-		return 0, nil
-	}
 }
 
 // validity is a locker that states the end of its hold's validity at any time.

@@ -184,7 +184,7 @@ func (b *builder) forbids(x, y cell) string {
 // endsSilently reports whether a hold may end without a release that is heard at once.
 func (b *builder) endsSilently(c cell) bool {
 	strikes := b.features[c.feature].name == "fault" && c.value > 0 && !b.features[c.feature].values[c.value].leaves
-	return strikes || b.is(c, "end", "a crash") || b.is(c, "end", "a close") || b.is(c, "work", "past the lease")
+	return strikes || b.is(c, "names", "two at once") || b.is(c, "end", "a crash") || b.is(c, "end", "a close") || b.is(c, "work", "past the lease")
 }
 
 // op is the operation that the fault of a cell meets, or "".

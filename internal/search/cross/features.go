@@ -76,6 +76,9 @@ var work = []feature{
 			s.Workload.Locks = []string{"stock", "orders"}
 			rivals(s, func(o *scenarios.Override) { o.Lease = new(briefer) })
 		}},
+		{name: "two at once", put: func(s *scenarios.Scenario) {
+			s.Workload.Locks, s.Workload.Together = []string{"stock", "orders"}, true
+		}},
 		{name: "a prefix", put: func(s *scenarios.Scenario) { s.Workload.Locks = []string{"stock", "stock-2"} }},
 	}},
 	{"permits", []value{

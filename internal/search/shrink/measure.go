@@ -58,7 +58,7 @@ func holdsOf(s *scenarios.Scenario, n int) int {
 }
 
 func workloadParts(w scenarios.Workload) int {
-	return 100*len(w.Nested) + each(10, w.Unnest, w.Explicit, w.Carry, w.Lock != "", w.Start != 0, w.Stagger != 0,
+	return 100*len(w.Nested) + each(10, w.Unnest, w.Explicit, w.Carry, w.Lock != "", len(w.Locks) > 0, w.Together, w.Start != 0, w.Stagger != 0,
 		w.Poll != 0, w.Handoff != 0, w.Close != 0, w.Extend != 0, w.Permits > 1, w.Turn != "", w.Shutdown, w.RetryRelease, w.SameOwner)
 }
 

@@ -79,6 +79,8 @@ func fewerSettings(s *scenarios.Scenario) (all []*scenarios.Scenario) {
 		func(w *scenarios.Workload) { w.Turn = "" },
 		func(w *scenarios.Workload) { w.Shutdown = false },
 		func(w *scenarios.Workload) { w.Unnest = false },
+		func(w *scenarios.Workload) { w.Locks, w.Together = nil, false },
+		func(w *scenarios.Workload) { w.Together = false },
 		func(w *scenarios.Workload) { w.Explicit = false },
 		func(w *scenarios.Workload) { w.Carry = false },
 		func(w *scenarios.Workload) { w.RetryRelease = false },
