@@ -30,6 +30,7 @@ type copyOn struct{ node, lock string }
 type readCopy struct {
 	keys  map[string]keyspace.Value
 	holds []keyspace.Hold
+	end   time.Time // the first one of a hold, also of one of several of an owner; zero for none
 }
 
 // all are the holds of a copy, none without one.
@@ -98,19 +99,25 @@ func (h *holds) follow(c keyspace.Change) []holdChange {
 		}
 		now := h.on[at]
 		was := now.holds
-		now.holds = h.read(at.lock, c.Now, now.keys)
+		now.holds, now.end = h.read(at.lock, c.Now, now.keys)
 		changes = appendChanges(changes, at.lock, was, now.holds)
 	}
 	clear(h.touched)
 	h.ends[c.Node] = time.Time{}
 	for at, now := range h.on { // a minimum: order does not matter
-		for _, x := range now.holds {
-			if end := h.ends[c.Node]; at.node == c.Node && !x.End.IsZero() && (end.IsZero() || x.End.Before(end)) {
-				h.ends[c.Node] = x.End
-			}
+		if at.node == c.Node {
+			h.ends[c.Node] = earlierEnd(h.ends[c.Node], now.end)
 		}
 	}
 	return changes
+}
+
+// earlierEnd is the earlier one of two ends, of which a zero one never comes.
+func earlierEnd(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
 }
 
 // enter enters a change of a key of a copy.
@@ -127,10 +134,9 @@ func (h *holds) enter(at copyOn, c keyspace.Change) {
 }
 
 // read lists the holds whose leases go on, of those that the lock's author sees, with one
-// for each owner. Of a mutex the first one counts. Others are in the order of their owners:
-// the author may have ranged over a map.
-func (h *holds) read(name string, now time.Time, keys map[string]keyspace.Value) []keyspace.Hold {
-	var all []keyspace.Hold
+// for each owner, and the first end of one. Of a mutex the first one counts. Others are in
+// the order of their owners: the author may have ranged over a map.
+func (h *holds) read(name string, now time.Time, keys map[string]keyspace.Value) (all []keyspace.Hold, end time.Time) {
 	for _, x := range h.lock.Holders(keyspace.NewView(name, now, keys)) {
 		if x.Owner == "" || !x.End.IsZero() && !x.End.After(now) {
 			continue
@@ -138,17 +144,18 @@ func (h *holds) read(name string, now time.Time, keys map[string]keyspace.Value)
 		if x.Count = max(x.Count, 1); x.Shared {
 			x.Owner = asReader(x.Owner)
 		}
+		end = earlierEnd(end, x.End)
 		if i := holdOf(all, x.Owner); i >= 0 {
 			all[i] = together(all[i], x)
 			continue
 		}
 		all = append(all, x)
 		if h.lock.Claims.Capacity() == 1 {
-			return all
+			return all, end
 		}
 	}
 	slices.SortFunc(all, func(a, b keyspace.Hold) int { return strings.Compare(a.Owner, b.Owner) })
-	return all
+	return all, end
 }
 
 // together is two holds of one owner as one, which lasts until the later end.

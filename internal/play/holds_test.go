@@ -10,6 +10,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/checker/history"
 	"github.com/holdfast-go/holdfast/internal/redis/keyspace"
+	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
 
 // A judge must not take two holds of one owner for one, or the end of one for the end of
@@ -54,6 +55,34 @@ func TestHoldsOfOneOwnerAreOne(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// Each of two holds of one owner ends by itself, though nothing changes the key then. A
+// judge would take the release of the first one, which was over, for one that succeeded.
+func TestEachHoldOfAnOwnerEnds(t *testing.T) {
+	start := time.Unix(100, 0)
+	at := func(seconds int) time.Time { return start.Add(time.Duration(seconds) * time.Second) }
+	l := &locks.Lock{Holders: func(keyspace.View) []keyspace.Hold {
+		return []keyspace.Hold{{Owner: "a", End: at(5)}, {Owner: "a", End: at(9)}}
+	}}
+	l.Claims.Permits = 2
+	h := newHolds(l, []string{"stock"})
+	key := keyspace.Value{Type: "zset", Items: []string{"a#1", "a#2"}}
+	changes := h.follow(keyspace.Change{Node: "node-1", Key: "stock", After: key, Now: start})
+	for _, end := range []int{5, 9} {
+		next := h.ends["node-1"]
+		if !next.Equal(at(end)) {
+			t.Fatalf("the next end is %v, want %v", next, at(end))
+		}
+		changes = append(changes, h.follow(keyspace.Change{Node: "node-1", Now: next})...)
+	}
+	var counts []int64
+	for _, c := range changes {
+		counts = append(counts, int64(c.is.Count))
+	}
+	if diff := cmp.Diff([]int64{2, 1, 0}, counts); diff != "" {
+		t.Error(diff)
 	}
 }
 

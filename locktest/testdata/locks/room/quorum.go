@@ -28,7 +28,7 @@ func (q *Quorum) Enter(ctx context.Context) error {
 		sent := time.Now()
 		granted, err := q.each(func(m *Room) error { return m.try(ctx, 1) })
 		if granted >= q.Needed && time.Since(sent) < q.Servers[0].Lease {
-			q.until = sent.Add(q.Servers[0].Lease)
+			q.until = sent.Add(q.Servers[0].Lease - scoreUnit)
 			return nil
 		}
 		_, _ = q.each(func(m *Room) error { return m.Leave(ctx) }) // else the leases end it

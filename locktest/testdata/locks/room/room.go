@@ -19,6 +19,9 @@ var (
 	ErrUnclear = errors.New("the server may have granted the lock")
 )
 
+// scoreUnit is how much earlier than the lease a score may end.
+const scoreUnit = time.Millisecond
+
 // Poll is the time between two looks of a waiter.
 const Poll = 90 * time.Millisecond
 
@@ -170,7 +173,7 @@ func (m *Room) Enter(ctx context.Context, weight int) error {
 			_, _ = m.run(ctx, leaves[""], weight)
 			return fmt.Errorf("enter %s: %w: the answer came after the lease", m.Name, ErrUnclear)
 		case granted:
-			if m.until = sent.Add(m.Lease); m.Mistake == "until-from-answer" {
+			if m.until = sent.Add(m.Lease - scoreUnit); m.Mistake == "until-from-answer" {
 				m.until = time.Now().Add(m.Lease)
 			}
 			return nil
