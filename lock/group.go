@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"sync"
 	"time"
 )
@@ -85,12 +84,8 @@ func NewRedLock(opts GroupOptions, members ...Member) *Group {
 }
 
 func newGroup(opts GroupOptions, members []Member, need int, any bool) *Group {
-	if opts.RetryDelay <= 0 {
-		opts.RetryDelay = 200 * time.Millisecond
-	}
-	if opts.NodeTimeout <= 0 {
-		opts.NodeTimeout = 100 * time.Millisecond
-	}
+	opts.RetryDelay = cmp.Or(max(opts.RetryDelay, 0), 200*time.Millisecond)
+	opts.NodeTimeout = cmp.Or(max(opts.NodeTimeout, 0), 100*time.Millisecond)
 	opts.Rand = orSeeded(opts.Rand)
 	return &Group{members: members, opts: opts, need: need, any: any, gate: make(chan struct{}, 1)}
 }
@@ -100,7 +95,10 @@ func newGroup(opts GroupOptions, members []Member, need int, any bool) *Group {
 // fails with an error other than [ErrBusy]. A RedLock then asks again.
 func (g *Group) Acquire(ctx context.Context, opts ...AcquireOption) (*GroupHold, error) {
 	a := NewAcquire(opts)
-	return g.acquire(ctx, a, !a.bounded)
+	if !a.bounded {
+		a.Wait = always
+	}
+	return g.acquire(ctx, a)
 }
 
 // Do runs work under the group, and releases it; see [Client.Do].
@@ -141,10 +139,10 @@ func (g *Group) lock(ctx context.Context, a Acquire, forever bool) (Grant, error
 	if err != nil {
 		return Grant{}, err
 	}
-	op, cancel := ctx, context.CancelFunc(func() {})
-	if !forever {
-		op, cancel = context.WithTimeout(ctx, cmp.Or(max(a.Wait, 0), g.members[0].Client.cfg.unlockTimeout))
+	if forever {
+		a.Wait = always
 	}
+	op, cancel := context.WithTimeout(ctx, cmp.Or(max(a.Wait, 0), g.members[0].Client.cfg.unlockTimeout))
 	defer cancel()
 	select {
 	case g.gate <- struct{}{}:
@@ -158,8 +156,10 @@ func (g *Group) lock(ctx context.Context, a Acquire, forever bool) (Grant, error
 	}
 	a.Wait = max(min(a.Wait, 1), a.Wait-time.Since(start)) // what is left of a wait remains one
 	switch {
+	case left != nil && op.Err() != nil:
+		err = errors.Join(ctx.Err(), errStillOpen)
 	case h == nil:
-		if h, err = g.acquire(ctx, a, forever); left != nil && errors.Is(err, ErrBusy) {
+		if h, err = g.acquire(ctx, a); left != nil && errors.Is(err, ErrBusy) {
 			err = errStillOpen
 		}
 	case h.isLost():
@@ -243,15 +243,17 @@ func (g *Group) check(a Acquire) error {
 	return checkLease(cmp.Or(a.Lease, groupLeaseMin), groupLeaseMin)
 }
 
+const always = time.Duration(1 << 62) // the wait of an acquire that only its context ends
+
 // acquire runs rounds until one succeeds, ctx ends, or the wait is over.
-func (g *Group) acquire(ctx context.Context, a Acquire, forever bool) (*GroupHold, error) {
+func (g *Group) acquire(ctx context.Context, a Acquire) (*GroupHold, error) {
 	if err := g.check(a); err != nil {
 		return nil, err
 	}
-	waits, end := forever || a.Wait > 0, time.Now().Add(a.Wait)
+	end := time.Now().Add(cmp.Or(max(a.Wait, 0), g.members[0].Client.cfg.unlockTimeout))
 	var left time.Time // until which holds of an earlier round may stand
 	for {
-		holds, unsure, err := g.round(ctx, a, forever, end)
+		holds, unsure, err := g.round(ctx, a, end)
 		if err == nil {
 			h := newGroupHold(ctx, g, holds)
 			h.unsure = unsure
@@ -271,11 +273,11 @@ func (g *Group) acquire(ctx context.Context, a Acquire, forever bool) (*GroupHol
 		} else if errors.Is(err, ErrBusy) && time.Now().Before(left) {
 			err = errStillOpen // they may be all that is in the way
 		}
-		if ctx.Err() == nil && waits && g.mayRetry(err) {
+		if ctx.Err() == nil && a.Wait > 0 && g.mayRetry(err) {
 			g.mu.Lock()
 			pause := g.opts.RetryDelay/2 + time.Duration(g.opts.Rand.Int64N(int64(g.opts.RetryDelay)+1))
 			g.mu.Unlock()
-			if (forever || time.Until(end) > pause) && sleep(ctx, nil, pause) {
+			if time.Until(end) > pause && sleep(ctx, nil, pause) {
 				continue
 			}
 		}
@@ -300,20 +302,20 @@ func (g *Group) mayRetry(err error) bool {
 // round makes one attempt at all members. It returns their holds, nil for a member that
 // is not held, and how many of those may have been granted. After a failure it has given
 // everything back.
-func (g *Group) round(ctx context.Context, a Acquire, forever bool, end time.Time) (holds []*Hold, unsure int, err error) {
+func (g *Group) round(ctx context.Context, a Acquire, whole time.Time) (holds []*Hold, unsure int, err error) {
 	if g.any {
 		return g.roundOfAny(ctx, a)
 	}
-	next := time.Now().Add(memberWait * time.Duration(len(g.members)))
-	more := forever || a.Wait > 0 && next.Before(end) // rounds may follow
-	if more {
-		end = next
+	end := time.Now().Add(memberWait * time.Duration(len(g.members)))
+	more := a.Wait > 0 && end.Before(whole) // rounds may follow
+	if !more {
+		end = whole
 	}
 	holds = make([]*Hold, len(g.members))
 	for i, m := range g.members {
 		err := ErrBusy
-		one, asked := Acquire{Lease: a.Lease, Wait: time.Until(end), inRound: true}, time.Now()
-		if i == 0 || one.Wait > 0 || !forever && a.Wait <= 0 {
+		one := Acquire{Lease: a.Lease, Wait: min(a.Wait, max(time.Until(end), 1)), inRound: true}
+		if i == 0 || one.Wait != 1 { // else the time is over
 			holds[i], err = m.Client.hold(ctx, m.Name, one, false, false)
 		}
 		if err != nil {
@@ -321,8 +323,7 @@ func (g *Group) round(ctx context.Context, a Acquire, forever bool, end time.Tim
 				err = ErrBusy // the time of the round ended it, and the member takes back what it may have got
 			}
 			err = fmt.Errorf("acquire member %d: %w", i, err)
-			late := time.Since(asked) - cmp.Or(max(one.Wait, 0), m.Client.cfg.unlockTimeout) // by its own give-back
-			return nil, 0, errors.Join(err, newGroupHold(ctx, g, holds).giveBack(ctx, late, (*Hold).undo))
+			return nil, 0, errors.Join(err, newGroupHold(ctx, g, holds).giveBack(ctx, time.Since(whole), (*Hold).undo))
 		}
 	}
 	return holds, 0, nil
@@ -364,6 +365,5 @@ func (g *Group) roundOfAny(ctx context.Context, a Acquire) (holds []*Hold, unsur
 	if granted+taken >= g.need {
 		return nil, 0, ErrBusy
 	}
-	errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil })
 	return nil, 0, fmt.Errorf("acquire majority: %w", errors.Join(errs...))
 }

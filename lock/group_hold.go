@@ -252,10 +252,10 @@ func joinOpen(errs []error) error {
 // members. The release itself goes on.
 const giveBackGrace = 500 * time.Millisecond
 
-// giveBack releases all members after a failed round, which is late already, and returns the
-// unknown outcomes.
+// giveBack releases all members after a failed round, and returns the unknown outcomes. It
+// waits less for answers by the time that the round is late, but always for a moment.
 func (h *GroupHold) giveBack(ctx context.Context, late time.Duration, release func(*Hold, context.Context) error) error {
-	open, _ := h.releaseMembers(context.WithoutCancel(ctx), giveBackGrace-max(late, 0), func([]error) bool { return true }, release)
+	open, _ := h.releaseMembers(context.WithoutCancel(ctx), max(giveBackGrace-max(late, 0), giveBackGrace/10), func([]error) bool { return true }, release)
 	return open
 }
 
