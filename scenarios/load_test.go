@@ -170,6 +170,7 @@ var bad = []struct {
 	{"a herd that rests", "  wait: 15s", "  rest: 1s\n  herd: true", "13:9", "a herd does not rest", "leave rest out", false},
 	{"lock and locks", "  wait: 15s", "  locks: [b]", "12:3", "there are both lock and locks", "leave lock out", false},
 	{"no lock", "  lock: stock", "  locks: []", "9:10", "workload.locks names no lock", "", true},
+	{"more grants than together can have", "  lock: stock", "  locks: [a, b]\n  together: true\n  min_grants: 1000", "11:15", "workload.min_grants is 1000", "", false},
 	{"together with one lock", "  lock: stock", "  lock: stock\n  together: true", "10:13", "workload.together is about two locks or more", "such as locks: [stock, till]", true},
 	{"a lock twice", "  lock: stock", "  locks: [a, a]", "9:14", `lock "a" is listed twice`, "", true},
 	{"a name too long", "  lock: stock", "  lock: " + strings.Repeat("x", 513), "9:9", "the name of a lock has at most 512 bytes, this one 513", "", true},

@@ -75,8 +75,8 @@ type Latency struct {
 // Holds times: acquire, read the stock, think, write stock - 1, release, rest.
 type Workload struct {
 	Lock string `yaml:"lock" json:"lock,omitempty"` // the lock's name; default "stock"
-	// Locks are the names of several locks, instead of Lock. Each guards its
-	// own stock, and the critical sections of an owner use them in turn.
+	// Locks are the names of several locks, instead of Lock. Each guards its own
+	// stock. The critical sections of an owner use them in turn, unless Together.
 	Locks []string `yaml:"locks" json:"locks,omitempty"`
 	// Together makes an owner hold all of Locks at once: a critical section of each lies
 	// within that of the one before. All owners take them in this order.
@@ -156,6 +156,14 @@ func (w *Workload) Names() []string {
 		return w.Locks
 	}
 	return []string{cmp.Or(w.Lock, defaultLock)}
+}
+
+// Sections is the number of critical sections of one of Holds, 1 or more.
+func (w *Workload) Sections() int {
+	if w.Together {
+		return len(w.Names())
+	}
+	return 1
 }
 
 // AtOnce is the number of concurrent owners of a client, 1 or more.

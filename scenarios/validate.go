@@ -267,7 +267,7 @@ func (v validator) minGrants() error {
 		if o := v.s.Override[party.Client(i+1)]; o.Holds != nil {
 			holds = *o.Holds
 		}
-		most += holds * w.AtOnce() * (1 + len(w.Nested))
+		most += holds * w.AtOnce() * w.Sections() * (1 + len(w.Nested))
 	}
 	if w.MinGrants < 0 || w.MinGrants > most {
 		return v.at("workload.min_grants", "", "workload.min_grants is %d: these clients can have 0 to %d grants", w.MinGrants, most)

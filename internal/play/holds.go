@@ -30,7 +30,7 @@ type copyOn struct{ node, lock string }
 type readCopy struct {
 	keys  map[string]keyspace.Value
 	holds []keyspace.Hold
-	end   time.Time // the first one of a hold, also of one of several of an owner; zero for none
+	end   time.Time // when the first hold ends, also one of several of an owner; zero for never
 }
 
 // all are the holds of a copy, none without one.

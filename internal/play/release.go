@@ -14,8 +14,8 @@ import (
 // outcome. It does so to the end of the run.
 const askEvery = 500 * time.Millisecond
 
-// giveBack releases the innermost of held holds; false means that the owner is
-// finished. With outer holds an unknown outcome does not finish the owner:
+// giveBack releases the innermost of held holds; false means that the critical
+// section is over. With outer holds an unknown outcome does not finish the owner:
 // otherwise these would stay held, and a watchdog would renew them for ever. For
 // the outermost hold it does, unless the workload repeats the release.
 func (c *thread) giveBack(ctx context.Context, held int) bool {

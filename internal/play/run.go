@@ -205,7 +205,7 @@ func (r *Run) horizon() time.Duration {
 	var longest time.Duration
 	for i := 1; i <= r.Top.Clients; i++ {
 		w := r.Scenario.WorkloadOf(i)
-		once := time.Duration(w.Wait) + time.Duration(w.Think) + time.Duration(w.Rest) + r.Scenario.Scaled(10*time.Second)
+		once := time.Duration(w.Sections())*time.Duration(w.Wait+w.Think) + time.Duration(w.Rest) + r.Scenario.Scaled(10*time.Second)
 		longest = max(longest, time.Duration(w.Start)+time.Duration(w.Holds)*once)
 	}
 	for _, f := range r.Scenario.Faults {

@@ -28,8 +28,8 @@ type thread struct {
 
 	present int // the number of the present owner
 	// unclear is set by an unknown outcome: the old owner may still hold something.
-	// So the next critical section begins with a new owner, unless the workload goes
-	// on with the same.
+	// So the next critical section that is within no other begins with a new owner,
+	// unless the workload goes on with the same.
 	unclear bool
 	base    string // the name of the owner in the mode of home
 	lockers map[view]lock.Locker
@@ -100,10 +100,9 @@ func (c *thread) within(ctx context.Context) {
 		return
 	}
 	outer, stop := c.section, c.listen(c.loss)
+	defer func() { c.section = outer; stop() }()
 	c.enter(names[next])
 	c.critical(ctx)
-	c.section = outer
-	stop()
 }
 
 // critical is one critical section: lock, read, think, write, unlock.

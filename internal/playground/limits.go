@@ -63,7 +63,7 @@ func bounded(s *scenarios.Scenario) error {
 	held, total := 0, time.Duration(0)
 	for i := range s.Topology.Clients {
 		w := s.WorkloadOf(i + 1)
-		owned := w.AtOnce() * w.Holds
+		owned := w.AtOnce() * w.Holds * w.Sections()
 		held += owned * (1 + len(w.Nested))
 		total += time.Duration(w.Start) + time.Duration(owned)*time.Duration(w.Wait+w.Think+w.Rest)
 	}

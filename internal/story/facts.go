@@ -105,23 +105,25 @@ func (f *Facts) update(e *history.Event) {
 func (f *Facts) findHandoffs() {
 	freed := map[string]int64{} // lock -> when the last release returned
 	freeing := map[string]int{} // lock -> releases under way by a sole holder
-	count := map[string]int{}   // owner -> holds
+	type key struct{ owner, lock string }
+	count := map[key]int{} // holds
 	for i := range f.History.Events {
 		e := &f.History.Events[i]
+		of := key{e.Owner, e.Lock}
 		switch {
-		case e.F == history.Release && e.Kind == history.Invoke && count[e.Owner] == 1:
+		case e.F == history.Release && e.Kind == history.Invoke && count[of] == 1:
 			freeing[e.Lock]++
 		case e.F == history.Release && e.Kind != history.Invoke:
-			if count[e.Owner] == 1 {
+			if count[of] == 1 {
 				freeing[e.Lock] = max(0, freeing[e.Lock]-1)
 				if e.Kind == history.OK {
 					freed[e.Lock] = e.Time
 				}
 			}
-			count[e.Owner] = max(0, count[e.Owner]-1)
+			count[of] = max(0, count[of]-1)
 		case e.F == history.Acquire && e.Kind == history.OK:
-			count[e.Owner]++
-			if count[e.Owner] > 1 {
+			count[of]++
+			if count[of] > 1 {
 				continue
 			}
 			op, at := f.Ops[e.Op], int64(-1)
@@ -135,7 +137,7 @@ func (f *Facts) findHandoffs() {
 			}
 			delete(freed, e.Lock)
 		case e.Kind == history.Note && e.F == history.Lost:
-			delete(count, e.Owner)
+			delete(count, of)
 		}
 	}
 }

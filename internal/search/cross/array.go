@@ -170,6 +170,8 @@ func (b *builder) forbids(x, y cell) string {
 			return "there is no rival"
 		case b.is(x, "looks of a waiter", "too rare to replace a message") && b.endsSilently(y):
 			return "no message tells of the end of a lease, and a fault may delay one"
+		case b.is(x, "looks of a waiter", "too rare to replace a message") && b.is(y, "names", "two at once"):
+			return "long work under two locks outlasts a lease, and no message tells of that end"
 		case b.is(x, "lease", "explicit") && b.op(y) == "background":
 			return "nothing renews an explicit lease"
 		case b.is(x, "work", "short") && b.op(y) == "background":
@@ -184,7 +186,7 @@ func (b *builder) forbids(x, y cell) string {
 // endsSilently reports whether a hold may end without a release that is heard at once.
 func (b *builder) endsSilently(c cell) bool {
 	strikes := b.features[c.feature].name == "fault" && c.value > 0 && !b.features[c.feature].values[c.value].leaves
-	return strikes || b.is(c, "names", "two at once") || b.is(c, "end", "a crash") || b.is(c, "end", "a close") || b.is(c, "work", "past the lease")
+	return strikes || b.is(c, "end", "a crash") || b.is(c, "end", "a close") || b.is(c, "work", "past the lease")
 }
 
 // op is the operation that the fault of a cell meets, or "".

@@ -49,7 +49,7 @@ func laterStarts(s *scenarios.Scenario) (all []*scenarios.Scenario) {
 	for out := s.Topology.Clients; out >= 1; out-- {
 		gone := s.Override[party.Client(out)]
 		began := *said.Override[party.Client(out)].Start
-		worked := began + faults.Duration(holdsOf(s, out))*either(gone.Think, s.Workload.Think)
+		worked := began + faults.Duration(holdsOf(s, out)*s.Workload.Sections())*either(gone.Think, s.Workload.Think)
 		for n := 1; n < s.Topology.Clients; n++ {
 			all = append(all, changedClient(without(said, out-1, out), party.Client(n), func(o *scenarios.Override) { o.Start = &worked }))
 		}

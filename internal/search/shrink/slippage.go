@@ -41,9 +41,7 @@ func overworked(s *scenarios.Scenario) bool {
 	for n := range s.Topology.Clients {
 		o := s.Override[party.Client(n+1)]
 		lease, think := either(o.Lease, s.Workload.Lease), either(o.Think, s.Workload.Think)
-		if s.Workload.Together { // it works under each lock in turn, with those before
-			think *= faults.Duration(len(s.Workload.Names()))
-		}
+		think *= faults.Duration(s.Workload.Sections())
 		if lease > 0 && think >= lease*9/10 {
 			return true
 		}
