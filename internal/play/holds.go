@@ -134,8 +134,8 @@ func (h *holds) enter(at copyOn, c keyspace.Change) {
 }
 
 // read lists the holds whose leases go on, of those that the lock's author sees, with one
-// for each owner, and the first end of one. Of a mutex the first one counts. Others are in
-// the order of their owners: the author may have ranged over a map.
+// for each owner. It also returns the first end of one. Of a mutex the first one counts.
+// Others are in the order of their owners: the author may have ranged over a map.
 func (h *holds) read(name string, now time.Time, keys map[string]keyspace.Value) (all []keyspace.Hold, end time.Time) {
 	for _, x := range h.lock.Holders(keyspace.NewView(name, now, keys)) {
 		if x.Owner == "" || !x.End.IsZero() && !x.End.After(now) {
