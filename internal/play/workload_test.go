@@ -117,6 +117,41 @@ func TestLocksInTurn(t *testing.T) {
 	}
 }
 
+// An owner has a critical section of the second lock within that of the first. It hears of
+// the loss of either meanwhile.
+func TestLocksTogether(t *testing.T) {
+	const whole = "acquire a, read a, acquire b, read b, write b, release b, write a, release a"
+	for _, c := range []struct{ name, more, faults, want string }{
+		{"in peace", "", "", whole},
+		{"a release of unknown outcome inside", ", retry_release: true", `
+faults:
+  - {fault: partition, target: client-1, on: {moment: executed, client: client-1, op: release, changed: true}, for: 8s}
+`, strings.Replace(whole, "release b", "release b, release b", 1)},
+		{"both are lost", "", `
+override: {client-1: {think: 15s}}
+faults:
+  - {fault: partition, target: client-1, on: {moment: granted, client: client-1, nth: 2}, for: 60s}
+`, "acquire a, read a, acquire b, read b, lost a, lost b, release b, release a"},
+		{"it dies inside", "", `
+faults:
+  - {fault: crash, target: client-1, on: {moment: granted, client: client-1, nth: 2}}
+`, "acquire a, read a, acquire b"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			h := playWorkload(t, locks.MustFind("reentrant"), "holds: 1, locks: [a, b], together: true"+c.more, c.faults)
+			var did []string
+			for _, e := range h.Events {
+				if e.Owner == "client-1/1" && (e.Kind == history.Invoke || e.Kind == history.Note) {
+					did = append(did, string(e.F)+" "+e.Lock)
+				}
+			}
+			if got := strings.Join(did, ", "); got != c.want {
+				t.Errorf("got  %s\nwant %s", got, c.want)
+			}
+		})
+	}
+}
+
 // A lock that cannot have a name is left out, and says why.
 func TestAwkwardNameIsRefused(t *testing.T) {
 	s, err := scenarios.Parse("brace.yaml", []byte(`
