@@ -43,10 +43,7 @@ func (n *node) schedule(changes []keyspace.Change) {
 	if n.expiry != nil && !slices.ContainsFunc(changes, concerned) && n.world.opts.NextEnd == nil {
 		return
 	}
-	next := n.data.NextExpiry()
-	if end := n.nextEnd(); !end.IsZero() && (next.IsZero() || end.Before(next)) {
-		next = end
-	}
+	next := keyspace.EarlierEnd(n.data.NextExpiry(), n.nextEnd())
 	if next.Equal(n.next) && n.expiry != nil {
 		return
 	}

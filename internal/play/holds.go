@@ -106,18 +106,10 @@ func (h *holds) follow(c keyspace.Change) []holdChange {
 	h.ends[c.Node] = time.Time{}
 	for at, now := range h.on { // a minimum: order does not matter
 		if at.node == c.Node {
-			h.ends[c.Node] = earlierEnd(h.ends[c.Node], now.end)
+			h.ends[c.Node] = keyspace.EarlierEnd(h.ends[c.Node], now.end)
 		}
 	}
 	return changes
-}
-
-// earlierEnd is the earlier one of two ends, of which a zero one never comes.
-func earlierEnd(a, b time.Time) time.Time {
-	if a.IsZero() || !b.IsZero() && b.Before(a) {
-		return b
-	}
-	return a
 }
 
 // enter enters a change of a key of a copy.
@@ -144,7 +136,7 @@ func (h *holds) read(name string, now time.Time, keys map[string]keyspace.Value)
 		if x.Count = max(x.Count, 1); x.Shared {
 			x.Owner = asReader(x.Owner)
 		}
-		end = earlierEnd(end, x.End)
+		end = keyspace.EarlierEnd(end, x.End)
 		if i := holdOf(all, x.Owner); i >= 0 {
 			all[i] = together(all[i], x)
 			continue

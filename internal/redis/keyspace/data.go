@@ -48,11 +48,17 @@ func (d Data) UpdateKeys(mr *miniredis.Miniredis, now time.Time, keys []string) 
 func (d Data) NextExpiry() time.Time {
 	var next time.Time
 	for _, v := range d { // a minimum: order does not matter
-		if !v.ExpireAt.IsZero() && (next.IsZero() || v.ExpireAt.Before(next)) {
-			next = v.ExpireAt
-		}
+		next = EarlierEnd(next, v.ExpireAt)
 	}
 	return next
+}
+
+// EarlierEnd returns the earlier of two ends. A zero one never comes.
+func EarlierEnd(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
 }
 
 // LastEntry is the id of the last entry of a stream.
