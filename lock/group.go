@@ -313,9 +313,9 @@ func (g *Group) round(ctx context.Context, a Acquire, whole time.Time) (holds []
 	}
 	holds = make([]*Hold, len(g.members))
 	for i, m := range g.members {
-		err := ErrBusy
-		one := Acquire{Lease: a.Lease, Wait: min(a.Wait, max(time.Until(end), 1)), inRound: true}
-		if i == 0 || one.Wait != 1 { // else the time is over
+		err, left := ErrBusy, time.Until(end)
+		if i == 0 || a.Wait <= 0 || left > 0 {
+			one := Acquire{Lease: a.Lease, Wait: min(a.Wait, max(left, 1)), inRound: true}
 			holds[i], err = m.Client.hold(ctx, m.Name, one, false, false)
 		}
 		if err != nil {
