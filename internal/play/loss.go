@@ -32,9 +32,17 @@ func (c *thread) lossOfHold(g lock.Grant) *loss {
 	return l
 }
 
-// lostSign is the sign of loss of the latest hold, nil for none.
+// lostSign is the sign of loss that the user heeds, nil for none.
 func (c *thread) lostSign() <-chan struct{} {
-	if n, ok := c.locker.(lock.LostNotifier); ok && !c.work.Carry {
+	if c.work.Carry {
+		return nil
+	}
+	return lostSignOf(c.locker)
+}
+
+// lostSignOf is the sign of loss of the latest hold of a locker, nil for none.
+func lostSignOf(l lock.Locker) <-chan struct{} {
+	if n, ok := l.(lock.LostNotifier); ok {
 		return n.Lost()
 	}
 	return nil

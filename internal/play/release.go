@@ -80,10 +80,7 @@ func (c *thread) unlock(ctx context.Context, shutdown bool) (left int, err error
 	if !ok || !shutdown {
 		return c.locker.Unlock(ctx)
 	}
-	var lost <-chan struct{}
-	if n, ok := c.locker.(lock.LostNotifier); ok {
-		lost = n.Lost()
-	}
+	lost := lostSignOf(c.locker)
 	c.closing.Do(func() {})                                        // the shutdown closes the lock handle
 	if err := s.Shutdown(context.WithoutCancel(ctx)); err != nil { // it may leave holds behind when its context ends
 		return 0, err
