@@ -3,9 +3,7 @@ package locktest
 import (
 	"context"
 	"errors"
-	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -82,12 +80,12 @@ func singleLock(mistake string) Lock {
 		Handoff: single.Poll, Reaches: reached,
 		Busy: single.ErrTaken, NotHeld: single.ErrNotHeld, Classify: unclear(single.ErrUnclear),
 		Open: func(c *Client) (Session, error) {
-			s := &leaving{held: map[*single.Mutex]bool{}, forgets: mistake == "shutdown-forgets"}
+			s := &leaving{forgets: mistake == "shutdown-forgets"}
 			s.opened = opened{connect(c), func(name, owner string) lock.Locker {
 				m := &single.Mutex{Redis: s.clients[0], Name: name, Lease: c.Lease, Rand: c.Rand(owner), Mistake: mistake}
 				return &Funcs{
 					Acquire: func(ctx context.Context) error { return s.took(m, m.Lock(ctx)) }, Extend: m.Extend, Until: m.Until,
-					Release:    func(ctx context.Context) error { return s.gave(ctx, m) },
+					Release:    func(ctx context.Context) error { return s.release(ctx, m) },
 					AcquireFor: func(ctx context.Context, lease time.Duration) error { return s.took(m, m.LockFor(ctx, lease)) },
 				}
 			}}
@@ -100,23 +98,23 @@ func singleLock(mistake string) Lock {
 type leaving struct {
 	opened
 	mu      sync.Mutex
-	held    map[*single.Mutex]bool
-	forgets bool // to release: a defect for tests
+	held    []*single.Mutex // in the order of their grants
+	forgets bool            // to release: a defect for tests
 }
 
 func (s *leaving) took(m *single.Mutex, err error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err == nil {
-		s.held[m] = true
+	if err == nil && !slices.Contains(s.held, m) {
+		s.held = append(s.held, m)
 	}
 	return err
 }
 
-// gave releases a hold, which a shutdown then leaves alone.
-func (s *leaving) gave(ctx context.Context, m *single.Mutex) error {
+// release releases a hold, which a shutdown then leaves alone.
+func (s *leaving) release(ctx context.Context, m *single.Mutex) error {
 	s.mu.Lock()
-	delete(s.held, m)
+	s.held = slices.DeleteFunc(s.held, func(x *single.Mutex) bool { return x == m })
 	s.mu.Unlock()
 	return m.Unlock(ctx)
 }
@@ -124,7 +122,7 @@ func (s *leaving) gave(ctx context.Context, m *single.Mutex) error {
 // Shutdown implements [locks.Leaver].
 func (s *leaving) Shutdown(ctx context.Context) error {
 	s.mu.Lock()
-	held := slices.SortedFunc(maps.Keys(s.held), func(a, b *single.Mutex) int { return strings.Compare(a.Name, b.Name) })
+	held := slices.Clone(s.held)
 	s.mu.Unlock()
 	var errs []error
 	if s.forgets {

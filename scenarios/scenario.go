@@ -158,7 +158,7 @@ func (w *Workload) Names() []string {
 	return []string{cmp.Or(w.Lock, defaultLock)}
 }
 
-// Sections is the number of critical sections of one of Holds, 1 or more.
+// Sections is the number of critical sections in each of Holds, 1 or more.
 func (w *Workload) Sections() int {
 	if w.Together {
 		return len(w.Names())

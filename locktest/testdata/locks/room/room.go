@@ -19,7 +19,8 @@ var (
 	ErrUnclear = errors.New("the server may have granted the lock")
 )
 
-// scoreUnit is how much earlier than the lease a score may end.
+// scoreUnit is the unit of scores. The scripts cut the server's time to it, so a hold may
+// end by as much before its lease.
 const scoreUnit = time.Millisecond
 
 // Poll is the time between two looks of a waiter.
