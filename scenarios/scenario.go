@@ -48,10 +48,14 @@ func (s *Scenario) Scaled(d time.Duration) time.Duration {
 	return locks.Scaled(d, cmp.Or(s.Scale, 1))
 }
 
-// Setting holds the parameters on which the promises of a lock depend.
+// Setting holds the parameters on which the promises of a lock depend. Its lease is the
+// longest one of a client, because a client with a longer one also renews it later.
 func (s *Scenario) Setting() locks.Setting {
-	w := &s.Workload
-	return locks.Setting{Lease: time.Duration(w.Lease), Poll: time.Duration(w.Poll), Handoff: time.Duration(w.Handoff), Acks: w.Acks, Scale: cmp.Or(s.Scale, 1)}
+	w, lease := &s.Workload, s.Workload.Lease
+	for n := range s.Topology.Clients {
+		lease = max(lease, s.WorkloadOf(n+1).Lease)
+	}
+	return locks.Setting{Lease: time.Duration(lease), Poll: time.Duration(w.Poll), Handoff: time.Duration(w.Handoff), Acks: w.Acks, Scale: cmp.Or(s.Scale, 1)}
 }
 
 // Topology describes the servers, clients and links. The lock determines the number of

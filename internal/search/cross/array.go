@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/holdfast-go/holdfast/internal/party"
 	"github.com/holdfast-go/holdfast/internal/random"
 	"github.com/holdfast-go/holdfast/internal/search"
 	"github.com/holdfast-go/holdfast/scenarios"
@@ -340,8 +339,6 @@ func (b *builder) scenario(r row, n int) *scenarios.Scenario {
 		}
 	}
 	s.Title = "Crossed" + s.Title
-	for n := s.Topology.Clients + 1; n <= 3; n++ {
-		delete(s.Override, party.Client(n))
-	}
+	keepPresent(s)
 	return s
 }

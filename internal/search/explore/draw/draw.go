@@ -12,6 +12,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/party"
 	"github.com/holdfast-go/holdfast/internal/random"
 	"github.com/holdfast-go/holdfast/internal/search"
+	"github.com/holdfast-go/holdfast/internal/search/cross"
 	"github.com/holdfast-go/holdfast/scenarios"
 	"github.com/holdfast-go/holdfast/scenarios/locks"
 )
@@ -186,7 +187,8 @@ func (d *draw) overrides() {
 }
 
 // operations lets the clients take several permits, extend their holds, repeat what has no
-// answer, or end their work with a shutdown. It draws from a stream of its own.
+// answer, or end their work with a shutdown, and gives them owners and names of locks. It
+// draws from a stream of its own.
 func (d *draw) operations(rng *rand.Rand) {
 	w := &d.s.Workload
 	claims := d.lock.Claims
@@ -204,6 +206,8 @@ func (d *draw) operations(rng *rand.Rand) {
 		}
 	}
 	w.RetryRelease, w.SameOwner = rng.IntN(4) == 0, rng.IntN(4) == 0
+	cross.Vary(rng, d.lock, d.s)
+	w.Shutdown = w.Shutdown && w.Owners < 2 // it would release the holds of the others
 }
 
 // faults draws one to four of the available faults, and sometimes none.

@@ -55,15 +55,22 @@ func (d *draw) impatient() {
 }
 
 // prompt lets only messages wake a waiter in time: its own poll comes much later. Then no
-// fault but a slow SUBSCRIBE may delay the messages. Nor may the release of an inner hold
-// leave a shorter lease than the waiter has seen. The waiter sleeps until that end,
-// because no message reports the change.
+// fault but a slow SUBSCRIBE may delay the messages. Nor may a holder have a shorter lease
+// than the one before, or an inner release leave one. The waiter sleeps until the end that
+// it has seen, because no message reports the change. Work under two locks outlasts a lease.
 func (d *draw) prompt() {
 	w := &d.s.Workload
-	for n := range d.s.Topology.Clients {
-		if o := d.s.Override[party.Client(n+1)]; w.Explicit || o.Explicit != nil && *o.Explicit {
-			w.Nested, w.Unnest = nil, false
+	w.Together = false
+	explicit := w.Explicit
+	for client, o := range d.s.Override {
+		explicit = explicit || o.Explicit != nil && *o.Explicit
+		o.Lease = nil
+		if d.s.Override[client] = o; o == (scenarios.Override{}) {
+			delete(d.s.Override, client)
 		}
+	}
+	if explicit {
+		w.Nested, w.Unnest = nil, false
 	}
 	for i := range w.Nested {
 		w.Nested[i] = 0
