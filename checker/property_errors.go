@@ -63,8 +63,8 @@ func (j errorsJudge) classOf(o *op) Verdict {
 	for _, a := range allowed {
 		right = right || a == class
 	}
-	if o.f == history.Acquire && o.kind == history.Fail && class == history.ErrLost && j.claims.Reentrant {
-		right = j.hadHold(o) // there was something to lose
+	if o.f == history.Acquire && o.kind == history.Fail && class == history.ErrLost && (j.claims.Reentrant || o.args.Self != "") {
+		right = o.args.Self != "" || j.hadHold(o) // there was something to lose
 	}
 	if o.f == history.Release && o.kind == history.Fail && class == history.ErrLost && !j.hadHold(o) {
 		return violation(o.ret, opIDs(o), "the release of %s reported a loss at %s; its owner held nothing", o.owner, at(o.ret))
@@ -72,10 +72,13 @@ func (j errorsJudge) classOf(o *op) Verdict {
 	if right && class == history.ErrUnknown && o.own != nil && j.h.Header.Order == history.TotalOrder && !j.mayEndUnknown(o) && j.keptBy(o) && j.wasCancelled(o) {
 		return byServers(violation(o.ret, opIDs(o), "the release of %s ended at %s with an unknown outcome because the context of its caller had ended: nobody gave the hold back", o.owner, at(o.ret)))
 	}
-	if right && class == history.ErrUnknown && o.own != nil && j.h.Header.Order == history.TotalOrder && !j.mayEndUnknown(o) {
+	if right && (class == history.ErrUnknown || class == history.ErrRefused) && o.own != nil && j.h.Header.Order == history.TotalOrder && !j.mayEndUnknown(o) {
 		although := "nothing was wrong"
 		if j.claims.Nodes > 1 {
 			although = "enough servers were in reach"
+		}
+		if class == history.ErrRefused {
+			return violation(o.ret, opIDs(o), "the %s of %s was refused at %s, although %s: %s", o.f, o.owner, at(o.ret), although, o.res.Message)
 		}
 		return violation(o.ret, opIDs(o), "the %s of %s ended at %s with an unknown outcome, although %s", o.f, o.owner, at(o.ret), although)
 	}
