@@ -60,7 +60,7 @@ func (o *op) mayBeExtended() bool {
 // it names, on the servers, and that there was a hold.
 func (j leaseJudge) judgeExtension(o *op) Verdict {
 	if o.f != history.Extend || o.kind != history.OK {
-		return Verdict{Outcome: OutcomeOK}
+		return j.judgeFailedExtension(o)
 	}
 	c := j.beliefAt(ownerLock{o.owner, o.lock}, o.inv)
 	if c == nil {
@@ -83,6 +83,21 @@ func (j leaseJudge) judgeExtension(o *op) Verdict {
 	}
 	return byServers(violation(o.ret, opIDs(j.op(c.AcquireOp), o), "the extend of %s succeeded at %s for %s; the servers owe the hold until %s only",
 		o.owner, at(o.ret), long(o.args.Lease), at(owed)))
+}
+
+// judgeFailedExtension checks that a lock names no later end after an extension that failed,
+// unless the servers owe the hold for so long. Its user believes it.
+func (j leaseJudge) judgeFailedExtension(o *op) Verdict {
+	c := j.beliefAt(ownerLock{o.owner, o.lock}, o.inv)
+	if o.f != history.Extend || o.res.Until == 0 || c == nil || j.clockMoved(o.ret) {
+		return Verdict{Outcome: OutcomeOK}
+	}
+	owed, known := j.owedByServers(c, o.ret)
+	if !known || o.res.Until <= plus(owed, j.allow.rounding) {
+		return Verdict{Outcome: OutcomeOK}
+	}
+	return byServers(violation(o.ret, opIDs(j.op(c.AcquireOp), o), "the extend of %s failed at %s, and the lock names a validity until %s; the servers owe the hold until %s",
+		o.owner, at(o.ret), at(o.res.Until), at(owed)))
 }
 
 // followExtension follows an extension of the owner, of the innermost of its holds.

@@ -71,6 +71,19 @@ func TestExtensions(t *testing.T) {
 		{"unknown for no reason", leased(func(h *history.Header) { h.Claims.Extends, h.Order = true, history.TotalOrder }),
 			"0 c1 acquire lease=1000\n2 c1 ok count=1\n10 c1 extend lease=5000\n12 c1 info err=unknown\n20 c1 release\n21 c1 ok",
 			Errors, Violated, "", "the extend of client-1/1 ended at 0.012 s with an unknown outcome", ""},
+		{"refused for no reason", leased(func(h *history.Header) { h.Claims.Extends, h.Order = true, history.TotalOrder }),
+			"0 c1 acquire lease=1000\n2 c1 ok count=1\n10 c1 extend lease=5000\n12 c1 fail err=refused\n20 c1 release\n21 c1 ok",
+			Errors, Violated, "", "the extend of client-1/1 was refused at 0.012 s, although nothing was wrong", ""},
+		{"failed, and the lock names the later end", extends, `
+			0    c1 takes lease=1000
+			10   c1 extend lease=5000; 900 info err=unknown until=5010
+			910  c1 gives`, Lease, Violated, "", "the extend of client-1/1 failed at 0.900 s, and the lock names a validity until 5.010 s; the servers owe the hold until 1.001 s", "server log"},
+		{"failed, and the servers owe what the lock names", extends, `
+			0    c1 takes lease=1000
+			10   c1 extend lease=5000
+			11   server n1 PEXPIRE by=c1 holder=c1 was=c1 ttl=5000 wasttl=990
+			900  c1 info err=unknown until=5010
+			910  c1 gives`, Lease, OutcomeOK, "", "", "server log"},
 		{"a waiter of a dead owner", extends, "0 c1 acquire lease=1000\n2 c1 ok count=1\n10 c1 extend lease=5000\n12 c1 ok\n13 c1 crash\n20 c2 acquire lease=1000 wait=9000\n4990 c2 ok count=1\n5000 c2 release\n5001 c2 ok",
 			Progress, OutcomeOK, "", "", ""},
 	})

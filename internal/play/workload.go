@@ -271,7 +271,7 @@ func (c *thread) extend(ctx context.Context) (held bool) {
 		return false
 	}
 	defer c.listen(c.loss)()
-	called := time.Now()
+	called, before := time.Now(), c.stated()
 	err := error(errors.ErrUnsupported)
 	if x, ok := c.locker.(lock.Extender); ok {
 		err = x.Extend(ctx, d)
@@ -279,26 +279,37 @@ func (c *thread) extend(ctx context.Context) (held bool) {
 	if !c.proceed() {
 		return false
 	}
-	told := c.loss.mustEnd()
+	told, stated := c.loss.mustEnd(), c.stated()
 	if err == nil {
 		until := called.Add(d)
-		var stated time.Time
-		if v, ok := c.locker.(validity); ok {
-			if stated = v.Until(); !stated.IsZero() {
-				until = stated
-			}
+		if !stated.IsZero() {
+			until = stated
 		}
 		c.rec.Finish(op, history.OK, history.Result{Until: c.rec.sinceStart(stated)})
 		c.loss.extended(until.Add(-c.early))
 		return !told
 	}
 	kind, class := classify(err)
-	c.rec.Finish(op, kind, history.Result{Error: class, Message: err.Error()})
-	if class == history.ErrLost || class == history.ErrNotHeld {
+	r := history.Result{Error: class, Message: err.Error()}
+	over := class == history.ErrLost || class == history.ErrNotHeld
+	if !over && stated.After(before) { // the user believes what the lock says now
+		r.Until = c.rec.sinceStart(stated)
+		c.loss.extended(stated.Add(-c.early))
+	}
+	c.rec.Finish(op, kind, r)
+	if over {
 		c.loss.mustEndAs(history.Lost)
 		return false
 	}
 	return !told
+}
+
+// stated is the end of the hold's validity by the lock, or zero if it states none.
+func (c *thread) stated() time.Time {
+	if v, ok := c.locker.(validity); ok {
+		return v.Until()
+	}
+	return time.Time{}
 }
 
 // proceed waits while the process is paused. It returns false if the process has

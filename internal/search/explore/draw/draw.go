@@ -187,8 +187,8 @@ func (d *draw) overrides() {
 }
 
 // operations lets the clients take several permits, extend their holds, repeat what has no
-// answer, or end their work with a shutdown, and gives them owners and names of locks. It
-// draws from a stream of its own.
+// answer, or end their work with a shutdown. It also gives them owners and names of locks.
+// It draws from a stream of its own.
 func (d *draw) operations(rng *rand.Rand) {
 	w := &d.s.Workload
 	claims := d.lock.Claims
