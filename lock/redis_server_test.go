@@ -35,7 +35,7 @@ func redisServer(t *testing.T, settings ...string) (addr string) {
 		ended := make(chan struct{})
 		go func() { cmd.Wait(); close(ended) }()
 		addr := net.JoinHostPort("127.0.0.1", port)
-		if answers(t, addr, ended) {
+		if answers(t, addr, cmd.Process.Pid, ended) {
 			t.Cleanup(func() { cmd.Process.Kill(); <-ended })
 			return addr
 		}
@@ -59,11 +59,15 @@ func freePort(t *testing.T) string {
 	return strconv.Itoa(port)
 }
 
-// answers waits until the server answers, and returns false if its process has ended.
-func answers(t *testing.T, addr string, ended <-chan struct{}) bool {
+// answers waits until a server answers, and returns false if the process has ended or
+// another one answers: a test beside this one may have been given the same port.
+func answers(t *testing.T, addr string, process int, ended <-chan struct{}) bool {
 	rdb := redis.NewClient(&redis.Options{Addr: addr, MaxRetries: -1})
 	defer rdb.Close()
-	for rdb.Ping(t.Context()).Err() != nil {
+	for {
+		if about, err := rdb.Info(t.Context(), "server").Result(); err == nil {
+			return strings.Contains(about, "process_id:"+strconv.Itoa(process)+"\r")
+		}
 		select {
 		case <-ended:
 			return false
@@ -72,7 +76,6 @@ func answers(t *testing.T, addr string, ended <-chan struct{}) bool {
 		case <-time.After(10 * time.Millisecond):
 		}
 	}
-	return true
 }
 
 // realClient is a lock client of a server, closed with the test.
