@@ -59,8 +59,8 @@ func freePort(t *testing.T) string {
 	return strconv.Itoa(port)
 }
 
-// answers waits until a server answers, and returns false if the process has ended or
-// another one answers: a test beside this one may have been given the same port.
+// answers waits until a server answers, and reports whether it is the process. A test
+// beside this one may have been given the same port.
 func answers(t *testing.T, addr string, process int, ended <-chan struct{}) bool {
 	rdb := redis.NewClient(&redis.Options{Addr: addr, MaxRetries: -1})
 	defer rdb.Close()

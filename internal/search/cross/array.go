@@ -169,8 +169,6 @@ func (b *builder) forbids(x, y cell) string {
 			return "there is no rival"
 		case b.is(x, "looks of a waiter", "too rare to replace a message") && b.endsSilently(y):
 			return "no message tells of the end of a lease, and a fault may delay one"
-		case b.is(x, "looks of a waiter", "too rare to replace a message") && b.is(y, "lease", "shorter than a client's timeouts"):
-			return "long work outlasts the lease, and no message tells of that end"
 		case b.is(x, "looks of a waiter", "too rare to replace a message") && b.is(y, "names", "two at once"):
 			return "long work under two locks outlasts a lease, and no message tells of that end"
 		case b.is(x, "lease", "explicit") && b.op(y) == "background":

@@ -30,8 +30,6 @@ const (
 	stagger = 410 * ms
 	patient = 21700 * ms
 	brief   = 130 * ms
-	tight   = 2300 * ms
-	often   = 50 * ms
 	rare    = 1900 * ms
 	briefer = 2700 * ms // the lease of a rival for another name
 	late    = 3100 * ms // the lease of a rival outlasts a first one of work past the lease
@@ -99,11 +97,6 @@ var work = []feature{
 		{name: "the lock's own", put: plain},
 		{name: "explicit", can: func(l *locks.Lock) bool { return l.Claims.Explicit },
 			put: func(s *scenarios.Scenario) { s.Workload.Explicit = true }},
-		{name: "shorter than a client's timeouts", put: func(s *scenarios.Scenario) { s.Workload.Lease = tight }},
-	}},
-	{"link", []value{
-		{name: "fast", put: plain},
-		{name: "slow", put: func(s *scenarios.Scenario) { s.Topology.Latency = scenarios.Latency{Min: 7 * ms, Max: 23 * ms} }},
 	}},
 	{"work", []value{
 		{name: "short", put: plain},
@@ -178,7 +171,6 @@ var work = []feature{
 	}},
 	{"looks of a waiter", []value{
 		{name: "the lock's own", put: plain},
-		{name: "often", can: func(l *locks.Lock) bool { return l.Claims.Waits }, put: func(s *scenarios.Scenario) { s.Workload.Poll = often }},
 		{name: "rare", can: func(l *locks.Lock) bool { return l.Claims.Waits }, put: func(s *scenarios.Scenario) { s.Workload.Poll = rare }},
 		{name: "too rare to replace a message", can: func(l *locks.Lock) bool { return l.Claims.Messages },
 			put: func(s *scenarios.Scenario) { s.Workload.Poll, s.Workload.Handoff, s.Workload.Rest = rare, prompt, away }},
@@ -197,7 +189,7 @@ func befallThat(is func(history.Traits) bool) faults.Spec {
 var roles = []struct {
 	op  string
 	nth int
-}{{"acquire", 3}, {"release", 2}, {"background", 2}, {"extend", 2}}
+}{{"acquire", 3}, {"release", 2}, {"background", 2}, {"extend", 1}}
 
 // strikes are the values of the last feature: a fault for each request and befall.
 func strikes(l *locks.Lock) feature {

@@ -122,7 +122,7 @@ func (m *Watched) renew(ctx context.Context, w *watch, sent time.Time) (lost boo
 		case <-time.After(min(next, left)):
 		}
 		sent := time.Now()
-		ok, err := m.extend(ctx, w, min(request, m.Lease/6, max(time.Millisecond, time.Until(until)-margin)))
+		ok, err := m.extend(ctx, w, min(request, max(time.Millisecond, time.Until(until)-margin)))
 		switch {
 		case m.Mistake == "redis-semaphore-205" && err == nil && !ok:
 			m.current().lose() // whichever hold of the mutex it is by now
@@ -132,7 +132,7 @@ func (m *Watched) renew(ctx context.Context, w *watch, sent time.Time) (lost boo
 		case m.Mistake == "cozy-stack-4911", m.Mistake == "redis-tools-2":
 			until, next = sent.Add(m.Lease), m.Lease/3
 		case err != nil:
-			next = min(again, m.Lease/6)
+			next = again
 		case !ok:
 			return true
 		default:
