@@ -16,8 +16,8 @@ var varied = []string{"owners", "names", "observation", "user", "wait of a rival
 
 // Vary gives a scenario values of the features of [New] that it has not drawn itself, each
 // of them in one of four scenarios. It leaves out what the lock cannot play with the rest,
-// and faults. A lock on several servers keeps what it has: several owners of one client
-// send their requests to all of them at one instant, in no certain order.
+// and faults. A lock on several servers keeps what it has. Several owners of one client
+// would send requests to all of them at one instant, in no certain order.
 func Vary(rng *rand.Rand, l *locks.Lock, s *scenarios.Scenario) {
 	if l.Groups > 1 {
 		return
