@@ -63,8 +63,8 @@ func (j errorsJudge) classOf(o *op) Verdict {
 	for _, a := range allowed {
 		right = right || a == class
 	}
-	if o.f == history.Acquire && o.kind == history.Fail && class == history.ErrLost && (j.claims.Reentrant || o.args.Self != "") {
-		right = o.args.Self != "" || j.hadHold(o) // there was something to lose
+	if o.f == history.Acquire && o.kind == history.Fail && class == history.ErrLost {
+		right = o.args.Self != "" || j.claims.Reentrant && j.hadHold(o) // there was something to lose
 	}
 	if o.f == history.Release && o.kind == history.Fail && class == history.ErrLost && !j.hadHold(o) {
 		return violation(o.ret, opIDs(o), "the release of %s reported a loss at %s; its owner held nothing", o.owner, at(o.ret))
